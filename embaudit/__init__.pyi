@@ -77,12 +77,14 @@ from .serving import NearlyEqual as NearlyEqual
 from .serving import QueryReach as QueryReach
 from .serving import SpaceMap as SpaceMap
 from .serving import StableNeighbours as StableNeighbours
+from .serving import Threshold as Threshold
 from .serving import compare_copies as compare_copies
 from .serving import index_metric as index_metric
 from .serving import nearly_equal as nearly_equal
 from .serving import query_reach as query_reach
 from .serving import space_map as space_map
 from .serving import stable_neighbours as stable_neighbours
+from .serving import threshold as threshold
 from .simpson import SimpsonReport as SimpsonReport
 from .simpson import similarity_reversal as similarity_reversal
 from .simpson import simpson as simpson

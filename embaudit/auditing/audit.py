@@ -20,7 +20,7 @@ from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.heads import HeadReport, declare
-from embaudit.auditing.identity import fingerprint, score_sample
+from embaudit.auditing.identity import score_sample
 from embaudit.auditing.keywords import AuditKeywords
 from embaudit.auditing.options import OPTION_NAMES, AuditOptions, types_of_options
 from embaudit.auditing.wide import (
@@ -49,6 +49,7 @@ from embaudit.model import (
 )
 from embaudit.model.drift import Drift
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.fingerprint import fingerprint
 from embaudit.model.side import Side
 from embaudit.model.trainings import StatedTraining
 from embaudit.movements.movement import Movement

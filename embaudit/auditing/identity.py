@@ -5,7 +5,6 @@ A later audit compares its own scores with the recorded ones.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from embaudit.core.checked import Floats, Indices
-from embaudit.core.parallel import row_blocks
 from embaudit.core.ties import reaches
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import row_correlations, unlike_rows
@@ -97,30 +95,6 @@ def moved_rows(model: FactorModel, change: ScoreChange) -> list[MovedRows]:
             n_zero = len(side) - len(side.directed)
             moved.append(MovedRows(n, n_rows, side.title, n_zero))
     return moved
-
-
-def fingerprint(model: FactorModel) -> str:
-    """Hash the factors, biases, offset and link of a model.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> first, second = (FactorModel.from_vectors([[1.0]]) for _ in range(2))
-    >>> fingerprint(first) == fingerprint(second)
-    True
-    """
-    digest = hashlib.blake2b(
-        f"{model.link.name} {model.offset!r}".encode(), digest_size=16
-    )
-    for array in (model.left, model.right, model.left_bias, model.right_bias):
-        if array is None:
-            digest.update(b"None")
-            continue
-        # Arrays of different shapes can have the same bytes, so hash the shape, too.
-        digest.update(f"{(array.shape, str(array.dtype))}".encode())
-        for rows in row_blocks(len(array), array.size // len(array)):
-            digest.update(np.ascontiguousarray(array[rows]).tobytes())
-    return digest.hexdigest()
 
 
 def score_sample(model: FactorModel) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from embaudit._version import __version__
 from embaudit.auditing.audit import Audit, audit, declared
-from embaudit.auditing.identity import ScoreChange, fingerprint, score_change
+from embaudit.auditing.identity import ScoreChange, score_change
 from embaudit.auditing.options import IN_MEMORY, OPTION_NAMES, AuditOptions
 from embaudit.canonical.equivalents import EquivalentModel, GaugedModel
 from embaudit.canonical.row_span import span_basis
@@ -30,6 +30,7 @@ from embaudit.io.json_text import parsed_once
 from embaudit.io.tables.parts import Parts
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
+from embaudit.model.fingerprint import fingerprint
 
 MAX_BYTES = 2**28
 """Largest size of a JSON that is parsed. An audit of 10,000 draws from each group

@@ -24,8 +24,9 @@ COMMANDS = {
     "formats": "List the formats, or say how one file would be read.",
     "gauge": "Write another model with the same predictions.",
     "reproduce": "Draw the papers' figures with their numbers.",
-    "schema": "Print the JSON Schema of what audit --json writes.",
+    "schema": "Print the JSON Schema of what audit or threshold writes.",
     "simpson": "Compare an association over all rows and within groups.",
+    "threshold": "What is a high score, and where to set the cut-off?",
     "verify": "Recompute an audit from its JSON and compare.",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from embaudit.core.checked import (
     RNG,
     Floats,
-    Indices,
     as_generator,
     as_numbers,
     frozen,
@@ -21,10 +21,15 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, down, drawn_of, in_decimals, percent, up
-from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.errors import must_be
+from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import unit_rows
-from embaudit.linalg.transformed_rows import Rows
-from embaudit.model import FactorModel, SideName
+from embaudit.linalg.unrelated_pairs import (
+    UnrelatedPairs,
+    checked_groups,
+    group_codes,
+)
+from embaudit.model import FactorModel, Pairs, Role
 from embaudit.model.sizes import require_model
 
 MOST_PAIRS = 20_000
@@ -46,24 +51,24 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 @dataclass(frozen=True, eq=False)
 class Levels(Result):
-    """The cosines of random pairs of one side, against which a value is read."""
+    """The cosines of random pairs of rows, against which a value is read."""
 
-    role: SideName
-    """Side of the rows."""
+    role: Role
+    """Side of the rows, or "cross" for pairs of a left and a right row."""
     title: str
-    """Title of a row, such as "item"."""
+    """Title of such pairs, such as "items" or "users and items"."""
     n_pairs: int
     """Pairs behind the quantiles, drawn without replacement."""
     n_all_pairs: int
-    """Pairs of rows that have a direction."""
+    """Pairs of rows that have a direction, and are of different groups."""
     exact: bool
     """True if all pairs were taken."""
     cosines: Floats = field(repr=False)
     """(n_pairs,) their cosines, in order."""
-    rows: Rows = field(repr=False)
-    """Rows of the side, whose pairs `below` counts."""
-    directed: Indices = field(repr=False)
-    """Numbers of the rows that have a direction."""
+    model: FactorModel = field(repr=False)
+    """The model, whose pairs `below` counts."""
+    pairs: UnrelatedPairs = field(repr=False)
+    """All pairs of rows that have a direction, and are of different groups."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None stands for an undefined number."""
@@ -77,12 +82,12 @@ class Levels(Result):
         )
 
     def __repr__(self) -> str:
-        return f"Levels({counted(self.n_pairs, 'pair')} of {self.title}s)"
+        return f"Levels({counted(self.n_pairs, 'pair')} of {self.title})"
 
     @property
     def n_counted(self) -> int:
         """Pairs that `below` counts: all pairs, or the drawn ones if all take too long."""
-        n_products = self.n_all_pairs * self.rows.shape[1]
+        n_products = self.n_all_pairs * self.model.rank
         return self.n_all_pairs if n_products <= MOST_PRODUCTS else self.n_pairs
 
     def below(self, cosines: ArrayLike) -> Floats:
@@ -102,20 +107,33 @@ class Levels(Result):
 
     def _count_below(self, limits: Floats) -> NDArray[np.int64]:
         """Count the pairs of all rows with a direction whose cosine is below each limit."""
-        unit = unit_rows(self.rows[self.directed])
+        first_rows, second_rows = Pairs(self.role).rows(self.model)
+        first = unit_rows(first_rows[self.pairs.first_rows])
+        first_groups = self.pairs.first_groups
+        second, second_groups = first, first_groups
+        of_one_side = self.pairs.second_rows is None
+        if self.pairs.second_rows is not None:
+            assert self.pairs.second_groups is not None
+            second = unit_rows(second_rows[self.pairs.second_rows])
+            second_groups = self.pairs.second_groups
         order = np.argsort(limits, axis=None)
         rising = limits.ravel()[order]
 
         def count(block: slice) -> NDArray[np.int64]:
-            # Each row is paired with later rows only, so that every pair counts once.
-            tile = unit[block] @ unit[block.start :].T
-            later = tile[np.triu(np.ones(tile.shape, dtype=bool), 1)]
+            # Of one side, each row is paired with later rows only, so that every pair
+            # counts once.
+            start = block.start if of_one_side else 0
+            tile = first[block] @ second[start:].T
+            is_counted = first_groups[block, None] != second_groups[None, start:]
+            if of_one_side:
+                is_counted &= np.triu(np.ones(tile.shape, dtype=bool), 1)
             # A cosine below the first limit is below all of them, so counts add up.
-            n_reached = np.searchsorted(rising, np.clip(later, -1, 1), "right")
+            cosines = np.clip(tile[is_counted], -1, 1)
+            n_reached = np.searchsorted(rising, cosines, "right")
             n_cosines = np.bincount(n_reached, minlength=len(rising) + 1)
             return np.cumsum(n_cosines)[: len(rising)]
 
-        blocks = row_blocks(len(unit), len(unit))
+        blocks = row_blocks(len(first), len(second))
         totals = sum(parallel_map(count, blocks), np.zeros(len(rising), dtype=np.int64))
         counts = np.empty(len(rising), dtype=np.int64)
         counts[order] = totals
@@ -180,22 +198,31 @@ class Levels(Result):
         median = down(self.quantiles[0.5], digits)
         high = down(self.quantiles[0.99], digits)
         return (
-            f"Of {pairs} of {self.title}s half have a cosine of at least "
+            f"Of {pairs} of {self.title} half have a cosine of at least "
             f"{median:.{digits}f}, one in a hundred of at least {high:.{digits}f}."
         )
 
 
 def levels(
-    model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0
+    model: FactorModel,
+    *,
+    role: Role | str = "right",
+    groups: Sequence[Any] | None = None,
+    rng: RNG = 0,
 ) -> Levels:
-    """Collect the cosines of all pairs of one side, or of 20,000 drawn pairs.
+    """Collect the cosines of all pairs of unrelated rows, or of 20,000 drawn pairs.
 
     Parameters
     ----------
     model : FactorModel
         The model; one side is enough. Rows without direction are skipped.
-    role : {"right", "left"}
-        Side of the rows. At least two of its rows have a direction.
+    role : {"right", "left", "cross"}
+        Side of the rows, or "cross" for pairs of a left and a right row, such as a
+        query and a document.
+    groups : sequence of labels, optional
+        The group of each row. Pairs of one group are related, so they do not count. A
+        row whose group is None or empty is in no group. For "cross" give a pair of such
+        sequences, of the left and of the right rows.
     rng : numpy Generator or int
         Draws the pairs, if there are too many.
 
@@ -203,28 +230,109 @@ def levels(
     -------
     Levels
 
+    Raises
+    ------
+    InputError
+        If there are no pairs: fewer than two rows have a direction, or all rows are in
+        one group.
+
     Examples
     --------
     >>> rows = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]]
     >>> found = levels(FactorModel.from_vectors(rows))
     >>> found.cosines.round(6).tolist(), found.below([0.8, 0.9]).round(3).tolist()
     ([0.0, 0.6, 0.8], [0.667, 1.0])
+    >>> model = FactorModel.from_user_item([[1.0, 0.0]], [[0.6, 0.8], [0.0, 1.0]])
+    >>> levels(model, role="cross").cosines.round(6).tolist()
+    [0.0, 0.6]
     """
     require_model(model)
-    role, draw = model.side_name(role), as_generator(rng)
-    side = model.side(role)
-    rows = side.directed
-    pairs = draw_pairs(len(rows), MOST_PAIRS, rng=draw)
-    total = n_pairs(len(rows))
+    role, draw = model.role(role), as_generator(rng)
+    space = unrelated_pairs(model, role, groups)
+    pairs = space.draw(MOST_PAIRS, rng=draw)
     # Sorted once, so that the share below a value is a binary search.
-    cosines = np.sort(pair_cosines(side.rows, side.rows, rows[pairs]))
+    cosines = np.sort(pair_cosines(*Pairs(role).rows(model), pairs))
     return Levels(
         role=role,
-        title=model.title(role),
+        title=pairs_title(model, role),
         n_pairs=len(pairs),
-        n_all_pairs=total,
-        exact=len(pairs) == total,
+        n_all_pairs=space.total,
+        exact=len(pairs) == space.total,
         cosines=frozen(cosines),
-        rows=side.rows,
-        directed=rows,
+        model=model,
+        pairs=space,
     )
+
+
+def pairs_title(model: FactorModel, role: Role) -> str:
+    """Name the rows of pairs, such as "items" or "users and items"."""
+    titles = [f"{model.title(side)}s" for side in Pairs(role).sides]
+    return " and ".join(titles)
+
+
+def unrelated_pairs(
+    model: FactorModel, role: Role, groups: Sequence[Any] | None = None
+) -> UnrelatedPairs:
+    """Return all pairs of rows that have a direction and are of different groups.
+
+    Parameters
+    ----------
+    role : {"right", "left", "cross"}
+        Side of the rows.
+    groups : sequence, optional
+        As for `levels`.
+
+    Raises
+    ------
+    InputError
+        If there are no such pairs.
+    """
+    sides = [model.side(side) for side in Pairs(role).sides]
+    rows = [side.directed for side in sides]
+    for side, directed in zip(sides, rows, strict=True):
+        least = 3 - len(sides)
+        if len(directed) < least:
+            raise must_be(
+                f"the {side.title}s with a direction",
+                f"at least {least} to form a pair",
+                len(directed),
+            )
+    if groups is None:
+        # Each row is a group of its own.
+        numbers = np.arange(sum(len(side) for side in sides))
+        codes = np.split(numbers, [len(sides[0])])[: len(sides)]
+    elif len(sides) == 1:
+        codes = group_codes(checked_groups(groups, len(sides[0])))
+    else:
+        codes = group_codes(*_groups_of_both(groups, len(sides[0]), len(sides[1])))
+    parts = []
+    for directed, code in zip(rows, codes, strict=True):
+        parts += [directed, code[directed]]
+    space = UnrelatedPairs(*parts)
+    if space.total == 0:
+        raise must_be(
+            "groups",
+            "such that some rows are of different groups",
+            "all rows in one group",
+            "choose labels that tell related rows from others",
+        )
+    return space
+
+
+def _groups_of_both(groups: Any, n_left: int, n_right: int) -> list[list[str]]:
+    """Check the groups of the left and of the right rows."""
+    if isinstance(groups, (str, bytes)) or not hasattr(groups, "__len__"):
+        is_pair = False
+    else:
+        is_pair = len(groups) == 2
+    if not is_pair:
+        raise must_be(
+            "groups",
+            "two lists for pairs of both sides: of the left and of the right rows",
+            repr(groups),
+        )
+    left, right = groups
+    return [
+        checked_groups(left, n_left, "groups of the left rows"),
+        checked_groups(right, n_right, "groups of the right rows"),
+    ]

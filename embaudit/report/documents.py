@@ -59,7 +59,8 @@ from embaudit.report.figures import (
     StackDisplay,
 )
 from embaudit.report.tables import Table
-from embaudit.serving import CopyComparison, SpaceMap, StableNeighbours
+from embaudit.report.threshold_document import threshold_document
+from embaudit.serving import CopyComparison, SpaceMap, StableNeighbours, Threshold
 from embaudit.serving.runs import popularity_text
 from embaudit.simpson import SimpsonReport
 
@@ -1255,3 +1256,4 @@ def attention_table(found: AttentionAudit) -> Table:
 document.register(AttentionAudit, attention_document)
 document.register(SpaceMap, space_map_document)
 document.register(StableNeighbours, runs_document)
+document.register(Threshold, threshold_document)

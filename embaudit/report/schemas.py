@@ -64,6 +64,18 @@ def schema() -> str:
     return f"{json.dumps(whole, indent=1, ensure_ascii=False)}\n"
 
 
+def threshold_schema() -> str:
+    """Return the JSON Schema of what `embaudit threshold --out` writes, as text.
+
+    Examples
+    --------
+    >>> json.loads(threshold_schema())["title"]
+    'embaudit threshold'
+    """
+    file = files("embaudit.report") / "threshold.schema.json"
+    return file.read_text(encoding="utf-8")
+
+
 def schema_of_options() -> dict[str, Any]:
     """Return the JSON Schema of the options of an audit, derived from `AuditOptions`.
 

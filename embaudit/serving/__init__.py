@@ -7,6 +7,8 @@ from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal, score_noise
 from embaudit.serving.queries import QueryReach, query_reach
 from embaudit.serving.runs import StableNeighbours, stable_neighbours
 from embaudit.serving.space_map import SpaceMap, space_map
+from embaudit.serving.threshold import threshold
+from embaudit.serving.threshold_result import Threshold
 
 __all__ = [
     "Alignment",
@@ -18,6 +20,7 @@ __all__ = [
     "SpaceMap",
     "StableNeighbours",
     "StoredCopy",
+    "Threshold",
     "align",
     "compare_copies",
     "index_metric",
@@ -26,4 +29,5 @@ __all__ = [
     "score_noise",
     "space_map",
     "stable_neighbours",
+    "threshold",
 ]

@@ -8,9 +8,10 @@ from made import MODEL, drift, equal, evidence, moved
 from models import random_model
 
 from embaudit.auditing.audit import Audit
-from embaudit.auditing.identity import fingerprint, score_change, score_sample
+from embaudit.auditing.identity import score_change, score_sample
 from embaudit.auditing.options import AuditOptions
 from embaudit.model import FactorModel
+from embaudit.model.fingerprint import fingerprint
 
 LISTS = {"top_n": 4, "top_n_overlap": 0.5}
 FOUND = evidence(

@@ -1,0 +1,579 @@
+"""The result of `threshold`: a recommended threshold, its errors, and its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from embaudit._version import __version__
+from embaudit.core.checked import (
+    is_number,
+)
+from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain_dict
+from embaudit.core.results import Result
+from embaudit.core.ties import exceeds, reaches
+from embaudit.core.words import (
+    counted,
+    drawn_of,
+    in_decimals,
+    percent,
+    three_digits,
+)
+from embaudit.errors import must_be
+from embaudit.model import Role
+from embaudit.serving.carried_score import (
+    CarriedScore,
+)
+from embaudit.serving.estimate import Estimate
+from embaudit.serving.labelled_scores import (
+    CHANCE,
+    LabelledScores,
+    Scoring,
+    ThresholdErrors,
+)
+from embaudit.serving.unrelated_scores import UnrelatedScores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVELS = (0.05, 0.01, 0.001, 0.0001)
+"""Shares of unrelated pairs whose thresholds are listed."""
+SCORING_WORDS: dict[Scoring, str] = {
+    "balanced_accuracy": "balanced accuracy",
+    "f1": "F1",
+    "accuracy": "accuracy",
+}
+"""What a threshold is chosen for, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """What labelled pairs say about thresholds."""
+
+    scores: LabelledScores = field(repr=False)
+    """Scores and labels of all pairs whose rows have a direction."""
+    n_without_direction: int
+    """Pairs that were skipped, because one of their rows is zero."""
+    n_repeated: int
+    """Rows of the table that repeat an earlier pair."""
+    n_unknown: int
+    """Rows of the table that were skipped, because the model lacks one of their ids."""
+    scoring: Scoring
+    """What the threshold was chosen for."""
+    auc: Estimate
+    """Area under the ROC curve of all pairs, with its 99 % interval."""
+    chosen: float | None
+    """Threshold chosen on one half of the queries; None if all scores are equal."""
+    chosen_range: tuple[float, float] | None
+    """Range of the thresholds that 95 % of the resamples of this half choose."""
+    n_choosing: int
+    """Number of queries of the half that chose."""
+    judged: ThresholdErrors | None
+    """Errors of the chosen threshold on the other half."""
+    n_judging: int
+    """Number of queries of the other half."""
+    at_level: ThresholdErrors | None
+    """Errors of the threshold that the level sets, on all pairs; None without one."""
+    table: tuple[ThresholdErrors, ...]
+    """Errors of several thresholds on all pairs, the lowest threshold first."""
+
+    @property
+    def separates(self) -> bool:
+        """True if scores of related pairs are shown to be higher, on both tests."""
+        if self.judged is None:
+            return False
+        is_shown = exceeds(self.auc.low, CHANCE)
+        return is_shown and exceeds(self.judged.balanced_accuracy.low, CHANCE)
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold(Result):
+    """A threshold on scores, and what passes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.random.default_rng(0).standard_normal((200, 8))
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.serving.threshold import threshold
+    >>> found = threshold(FactorModel.from_vectors(rows))
+    >>> round(found.threshold, 2), round(found.share_reaching(0.9).value, 4)
+    (0.75, 0.0005)
+    """
+
+    role: Role
+    """Side of the rows, or "cross" for pairs of a left and a right row."""
+    title: str
+    """Title of a pair, such as "item-item"."""
+    query_title: str
+    """Title of the first row of a pair."""
+    candidate_title: str
+    """Title of the second row of a pair."""
+    n_candidates: int
+    """Number of rows that a query is compared with."""
+    sizes: tuple[int | None, int, int]
+    """Numbers of left rows (None without this side), right rows and columns."""
+    fingerprint: str
+    """Hash of the model."""
+    level: float
+    """Largest share of unrelated pairs that may reach a threshold without labels."""
+    unrelated: UnrelatedScores = field(repr=False)
+    """Scores of unrelated pairs."""
+    n_groups: int | None
+    """Number of groups of rows whose pairs were left out; None without groups."""
+    by_level: Estimate | None
+    """Lowest threshold that at most this share reaches; None if there is none."""
+    labelled: Labelled | None
+    """What labelled pairs say; None without labels."""
+    score: float | None
+    """The score that was to be judged."""
+    score_errors: ThresholdErrors | None
+    """Its errors as a threshold on all labelled pairs; None without labels."""
+    carried: tuple[CarriedScore, ...] | None = None
+    """The recommended threshold and the score in another model, if there are any; None
+    without another model."""
+
+    @property
+    def threshold(self) -> float | None:
+        """The recommended threshold; None if no threshold separates the pairs."""
+        if self.labelled is not None:
+            return self.labelled.chosen if self.labelled.separates else None
+        return None if self.by_level is None else self.by_level.value
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of a threshold without labels.
+
+        A threshold chosen by labels has none, because its errors have intervals; see
+        `chosen_range` of `labelled`.
+        """
+        if self.labelled is not None or self.by_level is None:
+            return None
+        return self.by_level.low, self.by_level.high
+
+    def share_reaching(self, score: float) -> Estimate:
+        """Return the share of unrelated pairs with at least this score.
+
+        Parameters
+        ----------
+        score : float
+
+        Returns
+        -------
+        Estimate
+            `value`, and the ends `low` and `high` of its 95 % interval.
+        """
+        if not is_number(score):
+            raise must_be("score", "a finite number", repr(score))
+        return self.unrelated.share_reaching(float(score))
+
+    @property
+    def is_high(self) -> bool | None:
+        """True if at most `level` of unrelated pairs reach the score, False if more do.
+
+        None if the interval includes the level, or no score was given.
+        """
+        if self.score is None:
+            return None
+        share = self.share_reaching(self.score)
+        if reaches(self.level, share.high):
+            return True
+        if exceeds(share.low, self.level):
+            return False
+        return None
+
+    # Sentences
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of printed scores: the fewest, from 2 on, that show an interval."""
+        low, high = -1.0, 1.0
+        if self.by_level is not None and self.by_level.low < self.by_level.high:
+            low, high = self.by_level.low, self.by_level.high
+        for decimals in range(2, 6):
+            if in_decimals(low, decimals) != in_decimals(high, decimals):
+                return decimals
+        return 6
+
+    @property
+    def level_text(self) -> str:
+        """The level in percent, exactly as it was given."""
+        return f"{100 * self.level:.10g} %"
+
+    def _number(self, score: float) -> str:
+        return in_decimals(score, self.decimals)
+
+    @property
+    def conclusion(self) -> str:
+        """The recommended threshold, or why there is none, in one or two sentences."""
+        if self.labelled is not None:
+            return self._on_labels(self.labelled)
+        if self.by_level is None:
+            pairs = counted(len(self.unrelated), f"unrelated {self.title} pair")
+            return (
+                f"No threshold lets only {self.level_text} of {pairs} pass: there "
+                "are too few, or too many of them have the same largest score."
+            )
+        low, high = self._number(self.by_level.low), self._number(self.by_level.high)
+        return (
+            f"Cut at {self._number(self.by_level.value)}: at most "
+            f"{self.level_text} of unrelated {self.title} pairs reach this cosine "
+            f"(95 % interval of the cut: {low} to {high}; {self._drawn})."
+        )
+
+    @property
+    def _drawn(self) -> str:
+        return drawn_of(len(self.unrelated), self.unrelated.total, "pair")
+
+    def _on_labels(self, found: Labelled) -> str:
+        """Say which threshold the labels choose, or that there is none."""
+        pairs = counted(len(found.scores), "pair")
+        sample = f"{pairs} of {_queries(found.scores.n_queries)}"
+        auc = self._auc(found)
+        if found.judged is None or found.chosen is None:
+            return (
+                "No threshold separates these pairs: all scores of the half that "
+                f"chooses are equal ({sample})."
+            )
+        judged = found.judged
+        if found.separates:
+            return (
+                f"Cut at {self._number(found.chosen)}: {judged.recall} of the related "
+                f"pairs and {judged.false_positive_rate} of those labelled unrelated "
+                f"reach this cosine, for {_queries(found.n_judging)} that took no part "
+                "in the choice."
+            )
+        if exceeds(CHANCE, found.auc.high):
+            return (
+                "No threshold separates these pairs, because related pairs have lower "
+                f"scores than unrelated ones: {auc}; {sample}."
+            )
+        if not exceeds(found.auc.low, CHANCE):
+            return (
+                f"No threshold separates these pairs: {auc}, which includes 0.5, the "
+                f"value of scores that are unrelated to the labels; {sample}."
+            )
+        return (
+            "No threshold separates these pairs: the one that was chosen on "
+            f"{_queries(found.n_choosing)} is not shown to be better than chance on "
+            f"{found.n_judging:,} others: the balanced accuracy is "
+            f"{judged.balanced_accuracy}, and 50 % is chance."
+        )
+
+    def _auc(self, found: Labelled) -> str:
+        low, high = in_decimals(found.auc.low, 2), in_decimals(found.auc.high, 2)
+        value = in_decimals(found.auc.value, 2)
+        return (
+            f"the area under the ROC curve is {value} (99 % interval {low} to {high})"
+        )
+
+    @property
+    def details(self) -> list[str]:
+        """Sentences with the figures behind the conclusion."""
+        texts = []
+        if self.labelled is not None:
+            texts += self._details_of_labels(self.labelled)
+        if self.score is not None:
+            texts.append(self._on_score(self.score))
+        if self.threshold is not None:
+            share = self.share_reaching(self.threshold)
+            per_query = _with_interval(share.times(self.n_candidates))
+            texts.append(
+                f"{share} of unrelated pairs reach the cut: for each "
+                f"{self.query_title}, {per_query} of "
+                f"{counted(self.n_candidates, self.candidate_title)} if all are "
+                f"unrelated ({self._drawn})."
+            )
+        if self.labelled is None:
+            texts.append(
+                "This says how rare a cosine is among unrelated pairs. Only labelled "
+                "pairs can say how many related pairs reach it."
+            )
+        if self.n_groups is None:
+            texts.append(
+                "All pairs count as unrelated"
+                + (", except those labelled related." if self.labelled else ".")
+                + " If rows come in groups, such as parts of one text, name the groups."
+            )
+        else:
+            texts.append(
+                f"Pairs of one group are left out ({counted(self.n_groups, 'group')})."
+            )
+        texts += [self._on_carried(carried) for carried in self.carried or ()]
+        texts.append(
+            "The cut holds for these vectors only. Carry it to the vectors of another "
+            "training or encoder, and never copy the number."
+        )
+        return texts
+
+    def _details_of_labels(self, found: Labelled) -> list[str]:
+        """Say how the threshold was chosen, and which pairs were skipped."""
+        texts = []
+        if found.separates and found.judged is not None:
+            assert found.chosen_range is not None
+            low, high = found.chosen_range
+            judged = found.judged
+            texts.append(
+                f"It was chosen for the largest {SCORING_WORDS[found.scoring]} on "
+                f"{_queries(found.n_choosing)}; a query is the first row of a pair. "
+                f"Resampled, these choose {self._number(low)} to {self._number(high)} "
+                f"(95 %). The {found.n_judging:,} others judge it: precision "
+                f"{judged.precision}, {_with_interval(judged.false_positives)} false "
+                "positives per query, and a balanced accuracy of "
+                f"{judged.balanced_accuracy}."
+            )
+            texts.append(
+                f"Over all {counted(len(found.scores), 'labelled pair')} of "
+                f"{_queries(found.scores.n_queries)}, {self._auc(found)}; 0.5 would be "
+                "chance."
+            )
+        if found.at_level is not None:
+            recall = found.at_level.recall
+            texts.append(
+                f"At most {self.level_text} of unrelated pairs reach "
+                f"{self._number(found.at_level.threshold)}, and {recall} of the "
+                "related pairs."
+            )
+        skipped = []
+        if found.n_repeated:
+            skipped.append(f"{counted(found.n_repeated, 'row')} repeated a pair")
+        if found.n_unknown:
+            skipped.append(f"{counted(found.n_unknown, 'row')} had an unknown id")
+        if found.n_without_direction:
+            skipped.append(
+                f"{counted(found.n_without_direction, 'pair')} had a row of zeros"
+            )
+        if skipped:
+            texts.append(f"Skipped: {', '.join(skipped)}.")
+        return texts
+
+    def _on_score(self, score: float) -> str:
+        """Say whether a score is high."""
+        share = self.share_reaching(score)
+        word = {True: "is high", False: "is not high", None: "is a borderline score"}
+        text = (
+            f"{score:g} {word[self.is_high]}: {share} of unrelated {self.title} pairs "
+            f"reach it, and {self.level_text} may."
+        )
+        if self.score_errors is not None:
+            errors = self.score_errors
+            text += (
+                f" {errors.recall} of the pairs labelled related and "
+                f"{errors.false_positive_rate} of those labelled unrelated reach it."
+            )
+        return text
+
+    def _on_carried(self, carried: CarriedScore) -> str:
+        """Say which threshold of the other model does the same."""
+        found = carried.threshold
+        before = self._number(carried.before)
+        kind = "unrelated pairs"
+        if carried.by == "error":
+            kind = "pairs labelled unrelated"
+        if found is None:
+            return (
+                f"No threshold of the other model lets as many {kind} pass as {before} "
+                "does here: too few or all of them reach it, or too many have the same "
+                "score there."
+            )
+        text = (
+            f"In the other model, cut at {found} instead of {before}: the same share "
+            f"of {kind} reaches it ({percent(found.share)} of "
+            f"{counted(found.n_pairs, 'pair')})."
+        )
+        if carried.recall_before is not None and carried.recall_after is not None:
+            text += (
+                f" Of {counted(carried.n_related, 'related pair')}, "
+                f"{carried.recall_after} reach it, and {carried.recall_before} reach "
+                f"{before} here."
+            )
+        return text
+
+    def explain(self) -> str:
+        """Say where to cut, and what passes."""
+        return "\n".join([self.conclusion, *self.details])
+
+    def __repr__(self) -> str:
+        value = "none"
+        if self.threshold is not None:
+            value = self._number(self.threshold)
+        return f"Threshold({value} for {self.title} pairs)"
+
+    # Tables
+
+    def levels(self) -> list[dict[str, Any]]:
+        """Return the thresholds that shares of unrelated pairs reach.
+
+        Columns
+        -------
+        level : float
+            Largest share of the unrelated pairs that may reach the threshold.
+        threshold : float
+            Lowest such threshold, with the ends of its 95 % interval.
+        unrelated_per_query : float
+            Number of unrelated rows that reach it for each query.
+        """
+        records = []
+        for level in sorted({*LEVELS, self.level}, reverse=True):
+            found = self.unrelated.threshold_at(level)
+            if found is None:
+                continue
+            records.append(
+                {
+                    "level": level,
+                    "threshold": found.value,
+                    "threshold_ci_low": found.low,
+                    "threshold_ci_high": found.high,
+                    "unrelated_per_query": level * self.n_candidates,
+                }
+            )
+        return records
+
+    def errors(self) -> list[dict[str, Any]]:
+        """Return the errors of thresholds on all labelled pairs; none without labels.
+
+        Columns
+        -------
+        threshold : float
+            The threshold; a pair passes if its score is at least this.
+        precision, recall, false_positive_rate, balanced_accuracy : float
+            Shares, with the ends of their 95 % intervals.
+        false_positives : float
+            Number of pairs labelled unrelated that pass, per query.
+        unrelated_share : float
+            Share of unrelated pairs of the whole model that pass.
+        """
+        if self.labelled is None:
+            return []
+        return [self._error_record(errors) for errors in self.labelled.table]
+
+    def _error_record(self, errors: ThresholdErrors) -> dict[str, Any]:
+        share = self.share_reaching(errors.threshold)
+        estimates = {
+            "precision": errors.precision,
+            "recall": errors.recall,
+            "false_positive_rate": errors.false_positive_rate,
+            "false_positives": errors.false_positives,
+            "balanced_accuracy": errors.balanced_accuracy,
+            "unrelated_share": share,
+        }
+        record: dict[str, Any] = {"threshold": errors.threshold}
+        for name, estimate in estimates.items():
+            record[name] = estimate.value
+            record[f"{name}_ci_low"] = estimate.low
+            record[f"{name}_ci_high"] = estimate.high
+        return record
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the errors of thresholds, or without labels the levels."""
+        return frame_of(self.errors() or self.levels())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; None stands for an undefined number."""
+        low, high = self.interval or (None, None)
+        return plain_dict(
+            {
+                "measure": "cosine",
+                "role": self.role,
+                "title": self.title,
+                "threshold": self.threshold,
+                "threshold_ci_low": low,
+                "threshold_ci_high": high,
+                "level": self.level,
+                "unrelated": {
+                    "n_pairs": len(self.unrelated),
+                    "n_all_pairs": self.unrelated.total,
+                    "n_groups": self.n_groups,
+                    "levels": self.levels(),
+                },
+                "labelled": self._record_of_labels(),
+                "score": self._record_of_score(),
+                "carried": self.carried,
+                "explanation": self.explain(),
+            }
+        )
+
+    def _record_of_labels(self) -> dict[str, Any] | None:
+        found = self.labelled
+        if found is None:
+            return None
+        return {
+            "n_pairs": len(found.scores),
+            "n_related": found.scores.n_related,
+            "n_queries": found.scores.n_queries,
+            "n_repeated": found.n_repeated,
+            "n_unknown": found.n_unknown,
+            "n_without_direction": found.n_without_direction,
+            "roc_auc": found.auc.value,
+            "roc_auc_ci99_low": found.auc.low,
+            "roc_auc_ci99_high": found.auc.high,
+            "separates": found.separates,
+            "scoring": found.scoring,
+            "chosen": found.chosen,
+            "chosen_range": found.chosen_range,
+            "n_choosing": found.n_choosing,
+            "n_judging": found.n_judging,
+            "judged": None
+            if found.judged is None
+            else self._error_record(found.judged),
+            "errors": self.errors(),
+        }
+
+    def _record_of_score(self) -> dict[str, Any] | None:
+        if self.score is None:
+            return None
+        share = self.share_reaching(self.score)
+        errors = self.score_errors
+        return {
+            "score": self.score,
+            "is_high": self.is_high,
+            "unrelated_share": share.value,
+            "unrelated_share_ci_low": share.low,
+            "unrelated_share_ci_high": share.high,
+            "errors": None if errors is None else self._error_record(errors),
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Return what a service loads: the rule, and the model that it holds for.
+
+        A pair passes if its cosine is at least `threshold`. The JSON Schema of this
+        record is printed by `embaudit schema threshold`.
+        """
+        found = self.labelled
+        low, high = self.interval or (None, None)
+        n_left, n_right, n_columns = self.sizes
+        return plain_dict(
+            {
+                "embaudit_version": __version__,
+                "schema_version": SCHEMA_VERSION,
+                "measure": "cosine",
+                "role": self.role,
+                "threshold": self.threshold,
+                "threshold_ci_low": low,
+                "threshold_ci_high": high,
+                "chosen_for": "level" if found is None else found.scoring,
+                "level": self.level,
+                "n_unrelated_pairs": len(self.unrelated),
+                "n_labelled_pairs": None if found is None else len(found.scores),
+                "n_queries": None if found is None else found.scores.n_queries,
+                "model": {
+                    "fingerprint": self.fingerprint,
+                    "n_left": n_left,
+                    "n_right": n_right,
+                    "n_columns": n_columns,
+                },
+                "explanation": self.conclusion,
+            }
+        )
+
+
+def _with_interval(estimate: Estimate) -> str:
+    """Write a number with its interval."""
+    low, high = three_digits(estimate.low), three_digits(estimate.high)
+    return f"{three_digits(estimate.value)} ({low} to {high})"
+
+
+def _queries(count: int) -> str:
+    """Write a number of queries."""
+    noun = "query" if count == 1 else "queries"
+    return f"{count:,} {noun}"
