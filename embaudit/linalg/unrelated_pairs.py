@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.core.checked import RNG, Indices, as_count, as_generator
+from embaudit.core.checked import RNG, Indices, as_count, as_generator, as_list
 from embaudit.core.sizes import MOST_COUNT
 from embaudit.errors import must_be
 
@@ -184,18 +184,15 @@ def checked_groups(groups: Any, n_rows: int, name: str = "groups") -> list[str]:
     --------
     >>> checked_groups(["a", None, 3], 3)
     ['a', 'None', '3']
-    >>> checked_groups("abc", 3)
+    >>> checked_groups(["a"], 3)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: groups must be a list of 3 labels, one per row; got
-    'abc'.
+    embaudit.errors.InputError: groups must be a list of 3 labels, one per row; got 1.
     """
+    labels = as_list(groups, name, '["a", "a", "b"]')
     expected = f"a list of {n_rows:,} labels, one per row"
-    if isinstance(groups, (str, bytes, dict)) or not hasattr(groups, "__len__"):
-        raise must_be(name, expected, repr(groups))
-    if len(groups) != n_rows:
-        raise must_be(name, expected, f"{len(groups):,}")
-    labels = list(groups)
+    if len(labels) != n_rows:
+        raise must_be(name, expected, f"{len(labels):,}")
     for label in labels:
         if isinstance(label, (list, tuple, dict, set, np.ndarray)):
             raise must_be(name, expected, f"a {type(label).__name__} in it")

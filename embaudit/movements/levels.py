@@ -13,6 +13,7 @@ from embaudit.core.checked import (
     RNG,
     Floats,
     as_generator,
+    as_list,
     as_numbers,
     frozen,
 )
@@ -321,17 +322,14 @@ def unrelated_pairs(
 
 def _groups_of_both(groups: Any, n_left: int, n_right: int) -> list[list[str]]:
     """Check the groups of the left and of the right rows."""
-    if isinstance(groups, (str, bytes)) or not hasattr(groups, "__len__"):
-        is_pair = False
-    else:
-        is_pair = len(groups) == 2
-    if not is_pair:
+    both = as_list(groups, "groups", "[left_groups, right_groups]")
+    if len(both) != 2:
         raise must_be(
             "groups",
             "two lists for pairs of both sides: of the left and of the right rows",
-            repr(groups),
+            len(both),
         )
-    left, right = groups
+    left, right = both
     return [
         checked_groups(left, n_left, "groups of the left rows"),
         checked_groups(right, n_right, "groups of the right rows"),

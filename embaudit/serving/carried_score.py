@@ -152,6 +152,10 @@ def carry(
     count = int(np.count_nonzero(reaches_before))
     if not 0 < count < m:
         return None
+    share = count / m
+    if np.abs(before - after).max() <= TIE:
+        # A rotated or scaled copy has the same cosines.
+        return CarriedThreshold(threshold, share, threshold, threshold, threshold, m)
     scores = np.sort(after)[::-1]
     # Number of pairs above each gap between two scores that differ.
     parted = 1 + np.flatnonzero(scores[:-1] - scores[1:] > TIE)
@@ -162,11 +166,7 @@ def carry(
         return None
     carried = float(scores[n_above - 1] + scores[n_above]) / 2
     change = reaches_before.astype(np.float64) - (after >= carried)
-    share = count / m
     low_share, high_share = share_interval(share, error_of(change), n_clusters)
-    if not change.any():
-        # Both models part the pairs in the same way.
-        low_share = high_share = share
     first = min(max(math.ceil(high_share * m), n_above), m - 1)
     low = min(float(scores[first]), carried)
     last = min(math.floor(low_share * m), n_above)

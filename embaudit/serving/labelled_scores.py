@@ -201,7 +201,7 @@ class LabelledScores:
             self.n_queries_with(~self.is_related),
         )
         value = self.auc()
-        error = _error(np.array(resampled), self.n_queries)
+        error = float(_error(np.array(resampled), self.n_queries))
         return Estimate(value, *share_interval(value, error, n_clusters, tail=AUC_TAIL))
 
     def chosen_range(
@@ -358,4 +358,4 @@ def _error(resampled: NDArray[np.float64], n_clusters: int) -> Floats:
     squares = np.where(is_defined, (resampled - mean) ** 2, 0).sum(axis=0)
     # Resamples of n clusters vary by (n − 1)/n of the variance of samples.
     correction = n_clusters / max(n_clusters - 1, 1)
-    return np.sqrt(squares / np.maximum(count - 1, 1) * correction)
+    return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1) * correction))

@@ -172,6 +172,7 @@ def threshold(
             # Scores that fall short by rounding reach it.
             (errors,) = labelled.scores.errors([score - TIE], draw)
             score_errors = replace(errors, threshold=float(score))
+    n_all_pairs = Pairs(role).n_pairs(model)
     n_candidates = len(sides[-1].directed)
     if len(sides) == 1:
         n_candidates -= 1
@@ -189,7 +190,7 @@ def threshold(
         fingerprint=fingerprint(model),
         level=float(level),
         unrelated=unrelated,
-        n_groups=None if groups is None else _n_groups(groups, len(sides)),
+        n_left_out=None if groups is None else n_all_pairs - space.total,
         by_level=by_level,
         labelled=labelled,
         score=None if score is None else float(score),
@@ -243,14 +244,6 @@ def _checked_by(by: By | None, *, is_carried: bool, has_labels: bool) -> By | No
             Parameter("pairs"),
         )
     return by
-
-
-def _n_groups(groups: Sequence[Any], n_sides: int) -> int:
-    """Count the names of groups of all sides."""
-    from embaudit.linalg.unrelated_pairs import MISSING
-
-    lists = [groups] if n_sides == 1 else list(groups)
-    return len({str(label) for labels in lists for label in labels} - MISSING)
 
 
 def _labelled(

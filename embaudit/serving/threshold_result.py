@@ -119,8 +119,8 @@ class Threshold(Result):
     """Largest share of unrelated pairs that may reach a threshold without labels."""
     unrelated: UnrelatedScores = field(repr=False)
     """Scores of unrelated pairs."""
-    n_groups: int | None
-    """Number of groups of rows whose pairs were left out; None without groups."""
+    n_left_out: int | None
+    """Number of pairs of one group, which do not count; None without groups."""
     by_level: Estimate | None
     """Lowest threshold that at most this share reaches; None if there is none."""
     labelled: Labelled | None
@@ -270,7 +270,7 @@ class Threshold(Result):
     @property
     def details(self) -> list[str]:
         """Sentences with the figures behind the conclusion."""
-        texts = []
+        texts: list[str] = []
         if self.labelled is not None:
             texts += self._details_of_labels(self.labelled)
         if self.score is not None:
@@ -289,7 +289,7 @@ class Threshold(Result):
                 "This says how rare a cosine is among unrelated pairs. Only labelled "
                 "pairs can say how many related pairs reach it."
             )
-        if self.n_groups is None:
+        if self.n_left_out is None:
             texts.append(
                 "All pairs count as unrelated"
                 + (", except those labelled related." if self.labelled else ".")
@@ -297,7 +297,8 @@ class Threshold(Result):
             )
         else:
             texts.append(
-                f"Pairs of one group are left out ({counted(self.n_groups, 'group')})."
+                f"{counted(self.n_left_out, 'pair')} of one group do not count as "
+                "unrelated."
             )
         texts += [self._on_carried(carried) for carried in self.carried or ()]
         texts.append(
@@ -483,7 +484,7 @@ class Threshold(Result):
                 "unrelated": {
                     "n_pairs": len(self.unrelated),
                     "n_all_pairs": self.unrelated.total,
-                    "n_groups": self.n_groups,
+                    "n_left_out": self.n_left_out,
                     "levels": self.levels(),
                 },
                 "labelled": self._record_of_labels(),

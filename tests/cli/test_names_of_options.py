@@ -67,6 +67,7 @@ FUNCTIONS = {
     "gauge": (one_equivalent, equivalent_of),
     "reproduce": (ea.reproduce.netflix, ea.reproduce.NetflixSetting),
     "simpson": (ea.simpson,),
+    "threshold": (ea.threshold,),
     "demo": (ea.simulate_interactions,),
 }
 """What a command calls, beside `load` and `with_titles`."""
@@ -91,6 +92,7 @@ OWN = {
     "gauge": {"from"},  # the record
     "evaluate": {"truth"},  # the columns
     "reproduce": {"rng"},  # the seed of a setting
+    "threshold": {"left_items"},  # groups of left rows
 }
 
 

@@ -63,6 +63,7 @@ MISSION = {
     "copies of vectors": lambda: ea.compare_copies(MODEL, "int8"),
     "lists of an index": lambda: ea.index_metric(MODEL, "cosine"),
     "rows that queries find": lambda: ea.query_reach(MODEL),
+    "threshold on cosines": lambda: ea.threshold(MODEL),
     "local and global cosine": lambda: ea.block_cosines(
         {"a": np.ones(2), "b": [1.0]}, {"a": np.ones(2), "b": [2.0]}
     ),

@@ -114,6 +114,7 @@ RANDOM = {
     "simpson": lambda rng: ea.simpson(TABLE, "x", "y", "group", n_permutations=9, rng=rng).to_dict(),
     "simulate_interactions": lambda rng: ea.simulate_interactions(30, 20, 2, rng=rng).matrix.toarray().tolist(),
     "stable_neighbours": lambda rng: ea.stable_neighbours([MODEL, MODEL], n_lists=9, rng=rng).rows.tolist(),
+    "threshold": lambda rng: ea.threshold(MODEL, rng=rng).to_dict(),
     "truncated_svd": lambda rng: ea.truncated_svd(RIGHT, 2, rng=rng).right.tolist(),
     "twins": lambda rng: ea.twins(MODEL, rng=rng).to_dict(),
     "worst_gauge": lambda rng: ea.worst_gauge(MODEL, GROUP, n_pairs=20, n_steps=2, rng=rng).achieved,
@@ -181,7 +182,6 @@ SIDES = {
     "compare_copies": lambda role: ea.compare_copies(
         MODEL, "binary", role=role
     ).to_dict(),
-    "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
     "nearly_equal": lambda role: ea.nearly_equal(MODEL, noise=0.1, role=role).cosines,
     "side": lambda role: MODEL.side(role).labels,
     "stable_neighbours": lambda role: (
@@ -194,11 +194,13 @@ BOTH = ("plot_prediction_cosines", "identified_cosines", "identified_factors")
 PAIRS = {
     "cosine_range": lambda role: ea.cosine_range(MODEL, GROUP, role=role).lower,
     "cosines": lambda role: MODEL.cosines(role),
+    "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
     "movement": lambda role: ea.movement(MODEL, MODEL, role=role).to_dict(),
     "range_summary": lambda role: ea.range_summary(MODEL, role=role, n_pairs=9),
     "worst_gauge": lambda role: (
         ea.worst_gauge(MODEL, GROUP, role=role, n_pairs=20, n_steps=2).achieved
     ),
+    "threshold": lambda role: ea.threshold(MODEL, role=role).to_dict(),
 }
 
 
@@ -232,7 +234,7 @@ def test_a_side_may_be_called_what_people_call_it(name):
         == shown(run("items"))
         == shown(run("item-item"))
     )
-    for bad in ("movie", "item-user", None if name != "fix" else 3, 7):
+    for bad in ("movie", "item-user", 3 if name in ("fix", "threshold") else None, 7):
         with pytest.raises(
             ea.InputError,
             match=r"^role must be one of \"left\" \(user\), .*, \"cross\"",

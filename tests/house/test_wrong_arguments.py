@@ -39,6 +39,7 @@ LISTS = ea.certified_neighbours(MODEL, n=2)
 RANGE = ea.cosine_range(MODEL, GROUP, pairs=[[0, 1]])
 TRUTH = list("abababab")
 JUDGED = ea.evaluate_similarities(MODEL, TRUTH, n_neighbours=2)
+CUT = ea.threshold(MODEL, level=0.1)
 REPORT = ea.simpson(FRAME, x="x", y="y", groups=["g"], n_permutations=0, min_size=2)
 CHANGE = ea.compare(MODEL, MODEL)
 FACTORS = ea.FactorPenaltyMF(2).fit(TABLE)
@@ -205,6 +206,8 @@ CALLS = {
     REPORT.plot: {},
     ea.simulate_interactions: {"n_users": 8, "n_items": 6, "n_clusters": 2},
     ea.stable_neighbours: {"runs": [MODEL, MODEL], "n_neighbours": 2},
+    ea.threshold: {"model": MODEL, "level": 0.1},
+    CUT.share_reaching: {"score": 0.5},
     ea.truncated_svd: {"X": TABLE, "k": 2},
     ea.twins: {"model": MODEL},
     ea.verify: {"record": AUDIT.to_dict(), "model": MODEL},

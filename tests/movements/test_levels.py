@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from models import random_model
 
+from embaudit.errors import InputError
 from embaudit.model import FactorModel
 from embaudit.movements import levels
 
@@ -80,6 +81,67 @@ def test_the_share_above_a_threshold_counts_all_pairs():
     assert shares[[0, 3]].tolist() == [1, 0]
     assert np.isnan(shares[2])
     assert shares[1] == found.below(0.9)
+
+
+def test_cross_levels_are_those_of_all_pairs_of_both_sides():
+    model = random_model(n=30, p=20)
+    found = levels(model, role="cross")
+    left, right = (
+        rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        for rows in (model.left, model.right)
+    )
+    expected = np.sort((left @ right.T).ravel())
+    assert (found.n_pairs, found.exact, found.title) == (600, True, "users and items")
+    np.testing.assert_allclose(found.cosines, expected, atol=1e-14)
+    grid = np.linspace(-1.1, 1.1, 23)
+    shares = [(expected < value).mean() for value in grid]
+    assert found.below(grid).tolist() == shares
+    assert "of all 600 pairs of users and items half have" in found.explain()
+    assert levels(model, role="user-item").cosines.tolist() == found.cosines.tolist()
+
+
+def test_cross_levels_of_many_pairs_count_all_of_them():
+    model = random_model(n=300, p=200)
+    found = levels(model, role="cross")
+    assert (found.n_pairs, found.n_counted) == (20_000, 60_000)
+    expected = model.cosines("cross")
+    for value in (-0.3, 0.2, 0.7):
+        assert found.below(value) == (expected < value).mean()
+
+
+@pytest.mark.parametrize("role", ["right", "cross"])
+def test_pairs_of_one_group_do_not_count(role):
+    model = random_model(n=40, p=250)
+    left, right = np.arange(40) % 5, np.arange(250) % 5
+    rows = model.right / np.linalg.norm(model.right, axis=1, keepdims=True)
+    if role == "right":
+        cosines = (rows @ rows.T)[np.triu_indices(250, 1)]
+        kept = (right[:, None] != right)[np.triu_indices(250, 1)]
+        groups = right
+    else:
+        users = model.left / np.linalg.norm(model.left, axis=1, keepdims=True)
+        cosines = (users @ rows.T).ravel()
+        kept = (left[:, None] != right).ravel()
+        groups = [left, right]
+    found = levels(model, role=role, groups=groups)
+    assert found.n_all_pairs == kept.sum()
+    for value in (-0.3, 0.2, 0.7):
+        assert found.below(value) == (cosines[kept] < value).mean()
+
+
+@pytest.mark.parametrize(
+    ("role", "groups", "sentence"),
+    [
+        ("right", ["a"] * 30, "groups must be such that some rows are of different"),
+        ("right", ["a"] * 3, "groups must be a list of 30 labels, one per row; got 3"),
+        ("right", "a" * 30, "groups must be a list, such as"),
+        ("cross", ["a"] * 30, "groups must be two lists for pairs of both sides"),
+        ("cross", [["a"] * 9, ["a"] * 30], "groups of the left rows must be a list of"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(role, groups, sentence):
+    with pytest.raises(InputError, match=sentence):
+        levels(random_model(n=20, p=30), role=role, groups=groups)
 
 
 def fan(step):

@@ -129,6 +129,7 @@ def every_result() -> dict[str, Result]:
         ea.levels(model),
         ea.nearly_equal(model, tolerance=0.05, noise=0.1),
         ea.stable_neighbours([model, equivalent, model]),
+        ea.threshold(model),
         ea.twins(model),
         ea.drift(model, equivalent, condition_number=2.0),
         ea.cosine_range(model, group, pairs=pairs),

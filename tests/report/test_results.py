@@ -44,6 +44,7 @@ NAMES = (
     "SimpsonReport",
     "SpaceMap",
     "StableNeighbours",
+    "Threshold",
     "Twins",
 )
 
