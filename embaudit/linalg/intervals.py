@@ -185,15 +185,27 @@ class PairErrors:
         self._cell_starts = np.flatnonzero(is_new)
 
     def of_mean(self, values: Floats) -> float:
-        """Return the standard error of the mean of one value per pair."""
+        """Return the standard error of the mean of one value per pair.
+
+        It is at least that of independent pairs of entities, because an estimate can be
+        smaller, or even negative, by chance.
+        """
+        whole, of_cells = self._squares(values)
+        return math.sqrt(max(whole, of_cells)) / len(values)
+
+    def variance(self, values: Floats) -> float:
+        """Return the estimated variance of the mean, which can be negative."""
+        whole, _ = self._squares(values)
+        return whole / len(values) ** 2
+
+    def _squares(self, values: Floats) -> tuple[float, float]:
+        """Sum `e_a e_b` over pairs that share an entity, and that share both."""
         residuals = values - values.mean()
         sums = np.bincount(self._first, residuals, self.n_entities)
         sums += np.bincount(self._second, residuals, self.n_entities)
         cell_sums = np.add.reduceat(residuals[self._order], self._cell_starts)
         of_cells = float((cell_sums**2).sum())
-        # The estimate can be smaller than if cells were independent, only by chance.
-        square = max(float((sums**2).sum()) - of_cells, of_cells)
-        return math.sqrt(square) / len(values)
+        return float((sums**2).sum()) - of_cells, of_cells
 
 
 def draw_groups(n_rows: int, rng: np.random.Generator) -> NDArray[np.uint8]:

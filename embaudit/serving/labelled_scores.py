@@ -2,8 +2,11 @@
 
 Pairs of one query are not independent, so all intervals are by a cluster bootstrap:
 queries are drawn with replacement, each with all of its pairs. A query is the first row
-of a pair. Shares get Wilson's interval with the standard error of the resamples, so
-that a share of 100 % of few queries has an interval, too.
+of a pair. Pairs of different queries can share their second row, which the bootstrap
+does not see. Their part of the variance is added by linearisation: an estimate is
+nearly a mean of one value (its influence) per pair, and `PairErrors` gives the variance
+of means over pairs that share rows. Shares get Wilson's interval with this standard
+error, so that a share of 100 % of few queries has an interval, too.
 
 Names follow scikit-learn: a pair counts as related if its score is at least the
 threshold, and the threshold is chosen for the largest balanced accuracy, F1 or
@@ -22,7 +25,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.ties import level_ties
-from embaudit.linalg.intervals import share_interval
+from embaudit.linalg.intervals import PairErrors, share_interval
 from embaudit.serving.estimate import Estimate
 
 Scoring: TypeAlias = Literal["balanced_accuracy", "f1", "accuracy"]
@@ -73,7 +76,7 @@ class LabelledScores:
     >>> found = LabelledScores.of(
     ...     np.array([0.9, 0.8, 0.3, 0.2]),
     ...     np.array([True, True, False, False]),
-    ...     np.array([7, 8, 7, 8]),
+    ...     np.array([[7, 1], [8, 2], [7, 3], [8, 4]]),
     ... )
     >>> found.auc(), found.choose("f1"), found.n_queries
     (1.0, 0.55, 2)
@@ -85,12 +88,16 @@ class LabelledScores:
     """(m,) True for the label 1."""
     queries: Indices = field(repr=False)
     """(m,) number of the query of each pair, from 0 on."""
+    ends: NDArray[np.intp] = field(repr=False)
+    """(m, 2) both rows of each pair; equal numbers stand for one row of the model."""
 
     @classmethod
-    def of(cls, scores: Floats, is_related: Flags, queries: Indices) -> LabelledScores:
+    def of(
+        cls, scores: Floats, is_related: Flags, ends: NDArray[np.intp]
+    ) -> LabelledScores:
         """Return scores of which those are equal that differ by rounding only."""
-        _, numbers = np.unique(queries, return_inverse=True)
-        return cls(level_ties(scores[None])[0], is_related, numbers.ravel())
+        _, numbers = np.unique(ends[:, 0], return_inverse=True)
+        return cls(level_ties(scores[None])[0], is_related, numbers.ravel(), ends)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -114,11 +121,16 @@ class LabelledScores:
         """Return the number of queries that have one of the marked pairs."""
         return len(np.unique(self.queries[is_counted]))
 
+    def n_clusters(self, is_counted: Flags) -> int:
+        """Return the number of first or of second rows of pairs, the smaller one."""
+        n_seconds = len(np.unique(self.ends[is_counted, 1]))
+        return min(self.n_queries_with(is_counted), n_seconds)
+
     def of_queries(self, queries: Indices) -> LabelledScores:
         """Return the pairs of some queries."""
         kept = np.isin(self.queries, queries)
         return LabelledScores.of(
-            self.scores[kept], self.is_related[kept], self.queries[kept]
+            self.scores[kept], self.is_related[kept], self.ends[kept]
         )
 
     # Levels: different scores, the largest one first.
@@ -193,15 +205,51 @@ class LabelledScores:
             drawn = rng.integers(n, size=n)
             yield np.bincount(drawn, minlength=n).astype(np.float64)
 
+    @cached_property
+    def _pair_errors(self) -> PairErrors:
+        return PairErrors(self.ends)
+
+    def _shared_variance(self, influence: Floats) -> float:
+        """Return the variance that pairs of different queries add by shared rows.
+
+        Parameters
+        ----------
+        influence : array of shape (m,)
+            Change of the estimate with the weight of each pair. It adds up to 0.
+        """
+        of_all = self._pair_errors.variance(len(self) * influence)
+        of_queries = np.bincount(self.queries, influence, self.n_queries) ** 2
+        return max(of_all - float(of_queries.sum()), 0.0)
+
+    def _auc_influence(self) -> Floats:
+        """Return the influence of each pair on the area under the ROC curve."""
+        related, unrelated = self._counts()
+        n_related, n_unrelated = related.sum(), unrelated.sum()
+        sizes = np.diff(np.append(self._starts, len(self)))
+        # Levels are sorted from the largest score down.
+        n_lower = n_unrelated - np.cumsum(unrelated) + unrelated / 2
+        n_higher = np.cumsum(related) - related / 2
+        area = float((related * n_lower).sum() / (n_related * n_unrelated))
+        influence = np.empty(len(self))
+        is_related = self.is_related[self._order]
+        influence[self._order] = np.where(
+            is_related,
+            (np.repeat(n_lower, sizes) / n_unrelated - area) / n_related,
+            (np.repeat(n_higher, sizes) / n_related - area) / n_unrelated,
+        )
+        return influence
+
     def auc_estimate(self, rng: np.random.Generator) -> Estimate:
         """Return the area under the ROC curve with its 99 % interval."""
         resampled = [self.auc(weights) for weights in self.resamples(rng)]
         n_clusters = min(
-            self.n_queries_with(self.is_related),
-            self.n_queries_with(~self.is_related),
+            self.n_clusters(self.is_related), self.n_clusters(~self.is_related)
         )
         value = self.auc()
-        error = float(_error(np.array(resampled), self.n_queries))
+        error = _with_variance(
+            float(_error(np.array(resampled), self.n_queries)),
+            self._shared_variance(self._auc_influence()),
+        )
         return Estimate(value, *share_interval(value, error, n_clusters, tail=AUC_TAIL))
 
     def chosen_range(
@@ -245,38 +293,65 @@ class LabelledScores:
             float(n_related.sum()),
             float(n_unrelated.sum()),
         )
-        n_with_related = int(np.count_nonzero(n_related))
-        n_with_unrelated = int(np.count_nonzero(n_unrelated))
         found = []
         for place, threshold in enumerate(thresholds):
-            reach = related[:, place] + unrelated[:, place] > 0
-            n_clusters = [
-                int(np.count_nonzero(reach)),
-                n_with_related,
-                n_with_unrelated,
-                min(n_with_related, n_with_unrelated),
-            ]
-            estimates = [
-                Estimate(
-                    float(share[place]),
-                    *share_interval(float(share[place]), float(error[place]), clusters),
-                )
-                for share, error, clusters in zip(
-                    shares, errors, n_clusters, strict=True
-                )
-            ]
-            precision, recall, rate, accuracy = estimates
-            found.append(
-                ThresholdErrors(
-                    threshold=threshold,
-                    precision=precision,
-                    recall=recall,
-                    false_positive_rate=rate,
-                    false_positives=rate.times(self.n_unrelated / self.n_queries),
-                    balanced_accuracy=accuracy,
-                )
-            )
+            passes = self.scores >= threshold
+            values = [float(share[place]) for share in shares]
+            bootstrapped = [float(error[place]) for error in errors]
+            found.append(self._errors_at(threshold, passes, values, bootstrapped))
         return found
+
+    def _errors_at(
+        self,
+        threshold: float,
+        passes: Flags,
+        shares: list[float],
+        bootstrapped: list[float],
+    ) -> ThresholdErrors:
+        """Return the errors of one threshold with their intervals.
+
+        Parameters
+        ----------
+        passes : array of bool (m,)
+            True for pairs that reach the threshold.
+        shares, bootstrapped : list of float
+            Precision, recall, false positive rate and balanced accuracy, and their
+            standard errors by the bootstrap of queries.
+        """
+        n_clusters = [
+            self.n_clusters(is_counted)
+            for is_counted in (passes, self.is_related, ~self.is_related)
+        ]
+        n_clusters.append(min(n_clusters[1:]))
+        estimates = []
+        for share, error, influence, clusters in zip(
+            shares,
+            bootstrapped,
+            self._influences(passes, shares),
+            n_clusters,
+            strict=True,
+        ):
+            whole_error = _with_variance(error, self._shared_variance(influence))
+            ends = share_interval(share, whole_error, clusters)
+            estimates.append(Estimate(share, *ends))
+        precision, recall, rate, accuracy = estimates
+        return ThresholdErrors(
+            threshold=threshold,
+            precision=precision,
+            recall=recall,
+            false_positive_rate=rate,
+            false_positives=rate.times(self.n_unrelated / self.n_queries),
+            balanced_accuracy=accuracy,
+        )
+
+    def _influences(self, passes: Flags, shares: list[float]) -> list[Floats]:
+        """Return the influence of each pair on each of four shares."""
+        precision, recall, rate, _ = shares
+        n_passing = max(int(np.count_nonzero(passes)), 1)
+        on_precision = np.where(passes, self.is_related - precision, 0) / n_passing
+        on_recall = np.where(self.is_related, passes - recall, 0) / self.n_related
+        on_rate = np.where(self.is_related, 0, passes - rate) / self.n_unrelated
+        return [on_precision, on_recall, on_rate, (on_recall - on_rate) / 2]
 
     def _reaching_by_query(self, thresholds: list[float]) -> tuple[Floats, Floats]:
         """Count for each query the pairs that reach each threshold, (queries, t)."""
@@ -347,6 +422,11 @@ def _shares(
         rate = false_positives / n_unrelated
         precision = true_positives / (true_positives + false_positives)
     return [precision, recall, rate, (recall + 1 - rate) / 2]
+
+
+def _with_variance(error: float, variance: float) -> float:
+    """Return a standard error with another variance added."""
+    return float(np.sqrt(error**2 + variance))
 
 
 def _error(resampled: NDArray[np.float64], n_clusters: int) -> Floats:

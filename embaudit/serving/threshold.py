@@ -19,9 +19,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.core.checked import (
     RNG,
+    Indices,
     as_generator,
     is_number,
     named_keywords,
@@ -258,7 +260,9 @@ def _labelled(
     cosines = pair_cosines(*Pairs(role).rows(model), table.pairs)
     has_score = ~np.isnan(cosines)
     scores = LabelledScores.of(
-        cosines[has_score], table.is_related[has_score], table.pairs[has_score, 0]
+        cosines[has_score],
+        table.is_related[has_score],
+        _ends(model, role, table.pairs[has_score]),
     )
     _require_both_labels(scores, model.title(Pairs(role).sides[0]))
     choosing, judging = scores.halves(draw)
@@ -288,6 +292,14 @@ def _labelled(
         at_level=at_level[0] if at_level else None,
         table=tuple(table_of_errors),
     )
+
+
+def _ends(model: FactorModel, role: Role, pairs: Indices) -> NDArray[np.intp]:
+    """Return both rows of each pair, with other numbers for rows of another side."""
+    shift = 0
+    if role == "cross":
+        shift = model.n_left
+    return np.asarray(pairs + np.array([0, shift]), dtype=np.intp)
 
 
 def _require_both_labels(scores: LabelledScores, title: str) -> None:
@@ -369,12 +381,12 @@ def _recalls(
     new = scores_in(other, role, counterparts.pairs(table.pairs))
     kept = ~np.isnan(old) & ~np.isnan(new)
     is_related = table.is_related[kept]
-    queries = table.pairs[kept, 0]
+    ends = _ends(model, role, table.pairs[kept])
     if not is_related.any():
         return 0, None, None
     recalls = []
     for scores, cut in ((old, before - TIE), (new, after)):
-        labelled = LabelledScores.of(scores[kept], is_related, queries)
+        labelled = LabelledScores.of(scores[kept], is_related, ends)
         (errors,) = labelled.errors([cut], draw)
         recalls.append(errors.recall)
     return int(np.count_nonzero(is_related)), recalls[0], recalls[1]

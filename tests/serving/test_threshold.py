@@ -204,13 +204,18 @@ def test_a_score_is_high_if_few_unrelated_pairs_reach_it(score, is_high, words):
 # Labelled pairs, compared with scikit-learn and by brute force
 
 
+def ends_of(queries):
+    """Pair each query with rows that no other pair has."""
+    return np.column_stack([queries, 10**6 + np.arange(len(queries))])
+
+
 def random_labels(seed, n_queries=60):
     draw = np.random.default_rng(seed)
     queries = np.repeat(np.arange(n_queries), draw.integers(2, 9, size=n_queries))
     is_related = draw.random(len(queries)) < 0.4
     offsets = draw.standard_normal(n_queries)[queries]
     scores = 0.5 * offsets + is_related + draw.standard_normal(len(queries))
-    return LabelledScores.of(scores.round(1), is_related, queries)
+    return LabelledScores.of(scores.round(1), is_related, ends_of(queries))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -281,6 +286,69 @@ def test_the_bootstrap_error_of_a_recall_is_that_of_a_ratio_of_cluster_sums():
     assert width == pytest.approx(2 * 1.966 * error, rel=0.06)
 
 
+def shared_population(n_queries, n_seconds, draw):
+    """Draw labelled scores whose second rows recur and have effects, too."""
+    n_pairs = 5 * n_queries
+    queries = np.repeat(np.arange(n_queries), 5)
+    seconds = draw.integers(n_seconds, size=n_pairs)
+    prevalence = draw.beta(2, 3, size=n_seconds)[seconds]
+    is_related = draw.random(n_pairs) < prevalence
+    effects = draw.standard_normal(n_queries)[queries]
+    effects += draw.standard_normal(n_seconds)[seconds]
+    scores = 0.6 * effects + 1.2 * is_related + draw.standard_normal(n_pairs)
+    ends = np.column_stack([queries, 10**6 + seconds])
+    return LabelledScores.of(scores, is_related, ends)
+
+
+def test_the_influence_of_a_pair_is_a_derivative():
+    found = shared_population(30, 20, np.random.default_rng(0))
+    cut = 0.5
+    passes = found.scores >= cut
+
+    def estimates(weights):
+        related = weights * found.is_related
+        unrelated = weights * ~found.is_related
+        recall = related[passes].sum() / related.sum()
+        rate = unrelated[passes].sum() / unrelated.sum()
+        precision = related[passes].sum() / weights[passes].sum()
+        is_higher = found.scores[:, None] > found.scores
+        auc = related @ is_higher @ unrelated / (related.sum() * unrelated.sum())
+        return np.array([precision, recall, rate, (recall + 1 - rate) / 2, auc])
+
+    ones = np.ones(len(found))
+    (errors,) = found.errors([cut], np.random.default_rng(0))
+    values = [
+        errors.precision.value,
+        errors.recall.value,
+        errors.false_positive_rate.value,
+        errors.balanced_accuracy.value,
+    ]
+    np.testing.assert_allclose(estimates(ones), [*values, found.auc()])
+    influences = [*found._influences(passes, values), found._auc_influence()]
+    step = 1e-6
+    for pair in range(0, len(found), 7):
+        moved = ones.copy()
+        moved[pair] += step
+        slopes = (estimates(moved) - estimates(ones)) / step
+        np.testing.assert_allclose(
+            slopes, [influence[pair] for influence in influences], atol=1e-6
+        )
+
+
+def test_second_rows_that_recur_widen_intervals():
+    found = shared_population(100, 15, np.random.default_rng(0))
+    apart = LabelledScores.of(found.scores, found.is_related, ends_of(found.queries))
+    for sample in (found, apart):
+        assert sample.n_queries == 100
+    wide, narrow = (
+        sample.auc_estimate(np.random.default_rng(0)) for sample in (found, apart)
+    )
+    assert wide.value == narrow.value
+    assert wide.high - wide.low > 1.3 * (narrow.high - narrow.low)
+    influence = found._auc_influence()
+    assert apart._shared_variance(influence) < 1e-12
+
+
 def test_the_choice_and_its_judgement_use_different_queries(pairs):
     found = threshold(table(texts()), pairs=pairs, groups=TOPICS).labelled
     assert (found.n_choosing, found.n_judging) == (50, 50)
@@ -293,7 +361,7 @@ def test_the_choice_and_its_judgement_use_different_queries(pairs):
 def test_both_halves_have_pairs_of_both_kinds():
     queries = np.arange(10)
     is_related = queries < 5
-    found = LabelledScores.of(queries / 10, is_related, queries)
+    found = LabelledScores.of(queries / 10, is_related, ends_of(queries))
     for seed in range(30):
         for half in found.halves(np.random.default_rng(seed)):
             kinds = is_related[half]
@@ -453,13 +521,19 @@ def labelled_population(n_queries, draw):
     is_related = draw.random(len(queries)) < draw.beta(2, 3, size=n_queries)[queries]
     effects = 0.6 * draw.standard_normal(n_queries)[queries]
     scores = effects + 1.2 * is_related + draw.standard_normal(len(queries))
-    return LabelledScores.of(scores, is_related, queries)
+    return LabelledScores.of(scores, is_related, ends_of(queries))
 
 
-def coverage_of_labels(n_samples, n_queries):
+def coverage_of_labels(n_samples, n_queries, n_seconds=None):
     """Return how often intervals hold precision, recall, false positives and AUC."""
     cut = 0.9
-    whole = labelled_population(150_000, np.random.default_rng(99))
+
+    def sample_of(size, draw):
+        if n_seconds is None:
+            return labelled_population(size, draw)
+        return shared_population(size, size * n_seconds // n_queries, draw)
+
+    whole = sample_of(150_000, np.random.default_rng(99))
     passes = whole.scores >= cut
     truth = {
         "precision": whole.is_related[passes].mean(),
@@ -471,7 +545,7 @@ def coverage_of_labels(n_samples, n_queries):
     auc_hits = 0
     for seed in range(n_samples):
         draw = np.random.default_rng(seed)
-        sample = labelled_population(n_queries, draw)
+        sample = sample_of(n_queries, draw)
         (errors,) = sample.errors([cut], draw)
         for name, value in truth.items():
             estimate = getattr(errors, name)
@@ -538,9 +612,10 @@ def test_intervals_cover_95_percent_of_many_samples():
     for n_rows in (60, 250):
         coverage = coverage_of_levels(1_500, n_rows)
         assert ((coverage >= 0.93) & (coverage <= 0.97)).all(), (n_rows, coverage)
-    shares, auc = coverage_of_labels(1_500, 60)
-    assert all(0.93 <= share <= 0.97 for share in shares.values()), shares
-    assert auc >= 0.98, auc
+    for n_queries, n_seconds in ((60, None), (100, 40)):
+        shares, auc = coverage_of_labels(1_500, n_queries, n_seconds)
+        assert all(0.93 <= share <= 0.97 for share in shares.values()), shares
+        assert auc >= 0.98, auc
     for by_labels in (False, True):
         coverage = coverage_of_carried(800, 100, by_labels=by_labels)
         assert 0.93 <= coverage <= 0.97, (by_labels, coverage)
