@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import runpy
 import sys
@@ -143,6 +144,21 @@ def test_every_public_name_is_in_the_api():
         found = ea
         for part in name.split("."):
             found = getattr(found, part)
+
+
+def test_every_entry_of_the_json_of_an_audit_is_described():
+    stored = ROOT / "embaudit" / "report" / "audit.schema.json"
+    schema = json.loads(stored.read_text(encoding="utf-8"))
+    rows = re.findall(r"^\| (`.+`) \| (.+) \|$", TEXTS["docs/json.md"], re.MULTILINE)
+    contents = {
+        entry: content
+        for entries, content in rows
+        for entry in re.findall(r"`(\w+)`", entries)
+    }
+    assert set(schema["properties"]) <= set(contents)
+    for entry, definition in (("findings", "finding"), ("answer", "answer")):
+        fields = re.search(r"`(.+)`", contents[entry])[1].split(", ")
+        assert sorted(fields) == sorted(schema["$defs"][definition]["properties"])
 
 
 def test_measured_figures_are_those_of_the_benchmarks():
