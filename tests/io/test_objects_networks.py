@@ -388,6 +388,27 @@ def test_networks_that_leave_a_question_are_refused(
     assert part in refusal(load, network, **options)
 
 
+def test_layers_that_forward_calls_by_keyword_alone_are_refused() -> None:
+    """torch gives hooks the positional arguments, so a layer called by keyword gets ()."""
+    hooks = []
+
+    def register(hook: Any) -> Any:
+        hooks.append(hook)
+        return SimpleNamespace(remove=lambda: hooks.remove(hook))
+
+    def forward(_: Any, _batch: Any) -> Tensor:
+        for hook in hooks:
+            hook(None, ())
+        return Tensor(ROWS)
+
+    layer = SimpleNamespace(register_forward_pre_hook=register)
+    network = module(TABLES, forward, get_submodule=lambda *_: layer)
+    assert "must be layers that forward calls with an array; got others" in refusal(
+        load, network, inputs=ROWS
+    )
+    assert not hooks
+
+
 def test_weights_in_bfloat16_are_read_without_loss() -> None:
     layer = layer_of_torch("linear.Linear", weight=HALF, bias=None)
     head = load(layer)

@@ -543,6 +543,18 @@ def test_vectors_of_gensim_alone(model: Any, options: Any) -> None:
     assert found.right_ids.tolist() == KEYS
 
 
+def test_vectors_of_gensim_without_a_key_for_each_row_have_no_ids() -> None:
+    """Keys that were left behind by other vectors name none of these rows."""
+    for keys in (KEYS[:2], [*KEYS, "d"], []):
+        model = imitation(
+            "gensim.models.keyedvectors.KeyedVectors",
+            vectors=THREE_ITEMS,
+            index_to_key=keys,
+        )
+        found = load(model)
+        assert (found.right.tolist(), found.right_ids) == (THREE_ITEMS.tolist(), None)
+
+
 def hnswlib_index(*labels: int) -> Any:
     rows = np.arange(20.0).reshape(10, 2)
     return imitation(
