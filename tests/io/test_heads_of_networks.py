@@ -171,7 +171,13 @@ def test_the_final_norm_of_a_live_network(
 
 @pytest.mark.parametrize(
     ("config", "scale"),
-    [({}, 1.0), ({"model_type": "cohere", "logit_scale": 0.25}, 0.25)],
+    [
+        ({}, 1.0),
+        ({"model_type": "cohere", "logit_scale": 0.25}, 0.25),
+        # The last hidden states of T5 are divided by the root of d_model.
+        ({"model_type": "t5", "d_model": 16}, 0.25),
+        ({"model_type": "t5", "d_model": 16, "tie_word_embeddings": False}, 1.0),
+    ],
 )
 def test_states_of_a_live_network_can_lie_in_a_file(
     tmp_path: Path, config: Any, scale: float

@@ -101,7 +101,10 @@ class Network:
                 layer.register_forward_pre_hook(self._kept(label))
             tokens = torch.randint(3, TOKENS, (2, 6))
             more = {"decoder_input_ids": tokens} if kind == "Seq2SeqLM" else {}
-            self.logits = rows(self.live(input_ids=tokens, **more).logits)
+            outputs = self.live(input_ids=tokens, **more, output_hidden_states=True)
+            self.logits = rows(outputs.logits)
+            last = "decoder_hidden_states" if more else "hidden_states"
+            self.last_states = rows(outputs[last][-1])
 
     def _kept(self, label: str) -> Any:
         def keep(_: Any, inputs: Any) -> None:
@@ -155,7 +158,10 @@ def require_logits(model: FactorModel, logits: Any, atol: float) -> None:
 
 @each("scores")
 def test_states_give_the_logits_of_the_live_network(network: Network) -> None:
-    states = network.before(network.live.get_output_embeddings())
+    states = network.last_states
+    if network.name in MASKED:
+        # A layer with a norm stands between these states and the head.
+        states = network.before(network.live.get_output_embeddings())
     model = load(network.live, inputs=states)
     require_logits(model, network.logits, 1e-5)
     assert (model.n_right, model.roles) == (TOKENS, ("input", "label"))
@@ -193,6 +199,21 @@ def test_rows_are_called_by_their_tokens_and_the_rest_is_padding(
         f"t{TOKENS - 4}",
         f"<padding {TOKENS - 3}>",
     )
+
+
+def test_token_ids_of_an_encoder_and_a_decoder_are_no_hidden_states() -> None:
+    import torch
+
+    network = Network("t5", "Seq2SeqLM")
+    ids = torch.arange(3, 9)[None]
+    with pytest.raises(InputError, match="which are token ids; pass model") as refused:
+        load(network.live, inputs=ids)
+    call = str(refused.value).partition("; pass ")[2].removesuffix(".")
+    names = {"model": network.live, "ids": ids, "TARGETS": ids[:, :4]}
+    with torch.no_grad():
+        states = eval(call, names)
+        logits = rows(network.live(ids, decoder_input_ids=ids[:, :4]).logits)
+    require_logits(load(network.live, inputs=states), logits, 1e-5)
 
 
 @pytest.mark.holds("scores", library="transformers", model="classifiers")

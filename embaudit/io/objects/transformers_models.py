@@ -102,8 +102,13 @@ def _token_ids_error(network: Any, got: str, arguments: str) -> InputError:
     """Return the error for token ids, with the call that returns hidden states."""
     remedy = "pass what its last layer gets, one row per text"
     if network.get_output_embeddings() is not None:
-        call = f"model({arguments}, output_hidden_states=True)"
-        remedy = f"pass {call}.hidden_states[-1]"
+        call = f"model({arguments}, output_hidden_states=True).hidden_states[-1]"
+        if getattr(network.config, "is_encoder_decoder", False):
+            call = (
+                f"model({arguments}, decoder_input_ids=TARGETS, "
+                "output_hidden_states=True).decoder_hidden_states[-1]"
+            )
+        remedy = f"pass {call}"
     return must_be(
         Sentence("{} of {}", Parameter("inputs"), type(network).__name__),
         "hidden states, which its head multiplies",
@@ -156,8 +161,9 @@ def _read_language_model(network: Any, config: Config, request: Request) -> Cont
         model = model.replace(tying=Tying("tied", "get_input_embeddings()", reason))
     inputs = request.inputs
     if inputs is not None and config.architecture is not None:
-        # A factor of all logits belongs to the states, as it does with a final norm.
-        inputs = config.architecture.logit_scale(config.values) * np.asarray(inputs)
+        # The caller has the last hidden states. Factors of them before the head, and of
+        # all logits behind it, belong to the states, as they do with a final norm.
+        inputs = config.architecture.factor(config.values) * np.asarray(inputs)
     places = {
         "right": "get_output_embeddings()",
         "right_bias": "its bias",
