@@ -1,4 +1,4 @@
-"""`embaudit schema`: the JSON Schema of an audit, or of a threshold for a service."""
+"""`embaudit schema`: the JSON Schemas of an audit, an adapter, and a threshold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typer import Argument
 
 from embaudit.cli.app import app
 
-Kind = StrEnum("Kind", [("AUDIT", "audit"), ("THRESHOLD", "threshold")])
+Kind = StrEnum(
+    "Kind", [("AUDIT", "audit"), ("ADAPTER", "adapter"), ("THRESHOLD", "threshold")]
+)
 """Files that have a schema."""
 
 
@@ -19,8 +21,9 @@ def schema(
     of: Annotated[
         Kind,
         Argument(
-            help="The file: audit, which audit --json writes, or threshold, which "
-            "threshold --out FILE.json writes."
+            help="The file: audit, which audit --json writes; adapter, which it writes "
+            "for a low-rank adapter (LoRA); or threshold, which threshold --out "
+            "FILE.json writes."
         ),
     ] = Kind.AUDIT,
 ) -> None:
@@ -29,10 +32,11 @@ def schema(
     As long as schema_version stays the same, fields are added, and no field is renamed,
     removed or changed in type.
     """
-    from embaudit.report.schemas import schema as published
-    from embaudit.report.schemas import threshold_schema
+    from embaudit.report import schemas
 
-    if of is Kind.THRESHOLD:
-        sys.stdout.write(threshold_schema())
-    else:
-        sys.stdout.write(published())
+    published = {
+        Kind.AUDIT: schemas.schema,
+        Kind.ADAPTER: schemas.adapter_schema,
+        Kind.THRESHOLD: schemas.threshold_schema,
+    }
+    sys.stdout.write(published[of]())

@@ -23,7 +23,7 @@ from embaudit.core.progress import track
 from embaudit.core.results import Result
 from embaudit.core.ties import exceeds, largest_first, reaches
 from embaudit.core.tolerances import TIE
-from embaudit.core.words import counted, listed, percent, snapped
+from embaudit.core.words import counted, in_decimals, listed, percent, snapped
 from embaudit.errors import must_be
 from embaudit.io.adapters import Adapter, AdapterPair, AdapterSource, adapter_of
 from embaudit.networks.low_rank import Update
@@ -251,7 +251,7 @@ class LoraComparison(Result):
     @property
     def conclusion(self) -> str:
         """The answer, with its figures."""
-        cosine = f"{self.cosine:.3f}"
+        cosine = in_decimals(self.cosine, 3)
         chance = f"{self.deviation:.2g} (one standard deviation)"
         likeness = self.likeness
         if likeness is Likeness.UNDECIDED:
@@ -329,7 +329,8 @@ class LoraComparison(Result):
             )
         most = self.most_by_rotation
         return (
-            f"The stored factors have a cosine of {self.factor_cosine:.3f}, which says "
+            "The stored factors have a cosine of "
+            f"{in_decimals(self.factor_cosine, 3)}, which says "
             "nothing: rotations of the r dimensions of one adapter change no update "
             f"and move this cosine from {-most:.2f} to {most:.2f}."
         )

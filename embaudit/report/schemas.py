@@ -58,9 +58,32 @@ def schema() -> str:
     >>> json.loads(schema())["title"]
     'embaudit audit'
     """
-    file = files("embaudit.report") / "audit.schema.json"
-    whole = json.loads(file.read_text(encoding="utf-8"))
+    whole = _stored("audit.schema.json")
     whole["$defs"]["options"] = schema_of_options()
+    return f"{json.dumps(whole, indent=1, ensure_ascii=False)}\n"
+
+
+def _stored(name: str) -> dict[str, Any]:
+    """Read a schema next to this module."""
+    file = files("embaudit.report") / name
+    stored: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return stored
+
+
+def adapter_schema() -> str:
+    """Return the JSON Schema of what `embaudit audit --json` writes for an adapter.
+
+    Its findings have the fields that those of an audit of a model have.
+
+    Examples
+    --------
+    >>> json.loads(adapter_schema())["title"]
+    'embaudit audit of an adapter'
+    """
+    whole = _stored("adapter.schema.json")
+    of_models = _stored("audit.schema.json")["$defs"]
+    for name in ("finding", "scope"):
+        whole["$defs"][name] = of_models[name]
     return f"{json.dumps(whole, indent=1, ensure_ascii=False)}\n"
 
 

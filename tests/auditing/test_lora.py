@@ -6,10 +6,13 @@ import json
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
 from networks.adapters import dense, pair, regauged, write_adapter
+from schemas import closed
 
 import embaudit as ea
 from embaudit.errors import InputError
+from embaudit.report.schemas import record
 
 MODULES = {f"layers.{i}": pair(i, 80, 50, 4) for i in range(3)}
 
@@ -107,21 +110,33 @@ def test_remarks(tmp_path):
 
 def test_a_record_is_plain_and_complete():
     audited = ea.audit_lora(*pair(0))
-    record = json.loads(json.dumps(audited.to_dict(), allow_nan=False))
-    assert record["findings"][0]["code"] == "EMB601"
-    assert record["modules"][0]["rank"] == 4
-    assert list(audited.to_frame().columns) == list(record["modules"][0])
+    values = json.loads(json.dumps(audited.to_dict(), allow_nan=False))
+    assert values["findings"][0]["code"] == "EMB601"
+    assert values["modules"][0]["rank"] == 4
+    assert list(audited.to_frame().columns) == list(values["modules"][0])
     assert "EMB601" in audited.report()
     assert "effective rank" in audited._repr_html_()
     assert repr(audited) == "LoraAudit(1 module, EMB601)"
 
 
+@pytest.mark.parametrize("zero", [False, True])
+def test_a_record_has_the_fields_of_its_schema_and_no_others(tmp_path, embaudit, zero):
+    modules = {"layers.0": (0 * pair(0)[0], pair(0)[1])} if zero else MODULES
+    folder = write_adapter(tmp_path / "x", modules)
+    schema = json.loads(embaudit("schema", "adapter").out)
+    validator = Draft202012Validator(closed(schema))
+    written = record(ea.audit_lora(folder))
+    assert [error.message for error in validator.iter_errors(written)] == []
+    del written["modules"][0]["norm"]
+    assert not validator.is_valid(written)
+
+
 def test_numbers_of_a_zero_update_are_missing_and_not_zero():
     b, a = pair(0)
-    record = ea.audit_lora(0 * b, a).to_dict()
-    assert record["kept_by_pair"] is None
-    assert record["modules"][0]["effective_rank"] is None
-    assert record["norm"] == 0
+    values = ea.audit_lora(0 * b, a).to_dict()
+    assert values["kept_by_pair"] is None
+    assert values["modules"][0]["effective_rank"] is None
+    assert values["norm"] == 0
 
 
 @pytest.mark.parametrize(
