@@ -31,6 +31,7 @@ from embaudit.io.layouts.checkpoints.attention_families import (
 )
 from embaudit.io.layouts.checkpoints.config import Config, config_of
 from embaudit.io.layouts.checkpoints.row_names import RowNames, tokens_of
+from embaudit.io.objects.helpers import unwrapped
 from embaudit.model.final_norm import FinalNorm, NormKind
 
 N_HEADS = ("num_attention_heads", "n_head", "num_heads", "n_heads")
@@ -362,8 +363,9 @@ def _opened(source: object) -> tuple[Readable, Config, str]:
             )
         checkpoint = Safetensors(path)
         return checkpoint, config_of(checkpoint.path.parent), str(path)
-    stored: Any = getattr(source, "state_dict", None)
-    config: Any = getattr(source, "config", None)
+    network = unwrapped(source)
+    stored: Any = getattr(network, "state_dict", None)
+    config: Any = getattr(network, "config", None)
     if not callable(stored) or not callable(getattr(config, "to_dict", None)):
         raise must_be(
             "the input",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 
 import attention_files as files
 import numpy as np
@@ -26,8 +27,9 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.errors import InputError
+from embaudit.io.attention import read_head
 from embaudit.networks.head_gauges import HeadFreedom, draw_gauge
-from embaudit.networks.head_rows import HeadRows, prediction_rows
+from embaudit.networks.head_rows import HeadRows, prediction_rows, rows_of_head
 
 TEXT = np.array([3, 1, 4, 1, 5, 9])
 HEADS = [(0, 0), (1, 1)]
@@ -311,14 +313,49 @@ def test_rows_are_sampled_and_the_size_is_printed(tmp_path):
     assert json.dumps(found.to_dict()) == json.dumps(again.to_dict())
 
 
-def test_only_parts_of_the_head_and_some_tokens_are_read(tmp_path):
-    from embaudit.io.attention import read_head
-
+def test_query_heads_share_the_keys_of_their_group(tmp_path):
     head = read_head(folder_of(tmp_path, LLAMA), 1, 3)
     assert head.group == (2, 3)
     assert (head.key.weight.start, head.key.weight.stop) == (4, 8)
     assert [block.start for block in head.outputs] == [8, 12]
     assert [query.weight.start for query in head.queries] == [8, 12]
+
+
+class Counted:
+    """Arrays that count the numbers that are read of each tensor."""
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+        self.tensors = arrays.tensors
+        self.counts = dict.fromkeys(arrays.tensors, 0)
+
+    def open(self, name):
+        read = self.arrays.open(name)
+
+        def counted(start, stop):
+            self.counts[name] += stop - start
+            return read(start, stop)
+
+        return counted
+
+
+def test_no_more_than_the_head_and_the_tokens_are_read(tmp_path):
+    head = read_head(folder_of(tmp_path, LLAMA), 0, 0)
+    counted = Counted(head.arrays)
+    draw = np.random.default_rng(0)
+    rows_of_head(replace(head, arrays=counted), n_rows=5, rng=draw)
+    layer = "model.layers.0"
+    part = LLAMA.width * files.WIDTH
+    # Queries of two heads share the keys. Rows of the output projection hold columns
+    # of all heads.
+    assert {name: count for name, count in counted.counts.items() if count} == {
+        "model.embed_tokens.weight": 5 * files.WIDTH,
+        f"{layer}.input_layernorm.weight": files.WIDTH,
+        f"{layer}.self_attn.q_proj.weight": 2 * part,
+        f"{layer}.self_attn.k_proj.weight": part,
+        f"{layer}.self_attn.v_proj.weight": part,
+        f"{layer}.self_attn.o_proj.weight": 2 * LLAMA.heads * part,
+    }
 
 
 def test_stored_halves_are_read(tmp_path):
