@@ -9,7 +9,7 @@ the matrix of all queries and candidates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -104,6 +104,10 @@ class BestMatches:
     """(m, N) numbers of the listed candidates, best first; -1 after the last one."""
     values: Floats
     """(m, N) values `q·r + s` of the listed candidates; -inf without a candidate."""
+
+    def shortened(self, n: int) -> BestMatches:
+        """Return the first `n` candidates of each list."""
+        return replace(self, indices=self.indices[:, :n], values=self.values[:, :n])
 
     def values_of(self, columns: Indices) -> tuple[Floats, Floats]:
         """Return the values of given candidates of each query, and their sizes.

@@ -68,6 +68,29 @@ def mean_interval(values: Floats, draws: float) -> tuple[float, float]:
     return mean - half, mean + half
 
 
+def mean_share_interval(shares: Floats) -> tuple[float, float]:
+    """Compute the 95 % interval of the mean of independent shares between 0 and 1.
+
+    It is the interval of Student's t distribution after a share of 0 and a share of 1
+    were added, as Agresti and Coull (The American Statistician 52, 1998) add successes
+    and failures. Without them, the interval would have no width if all shares are 1,
+    even if there are only ten of them.
+
+    Parameters
+    ----------
+    shares : array of shape (n,)
+
+    Examples
+    --------
+    >>> low, high = mean_share_interval(np.ones(60))
+    >>> round(low, 3), high
+    (0.952, 1.0)
+    """
+    extended = np.concatenate([shares, [0.0, 1.0]])
+    low, high = mean_interval(extended, len(extended))
+    return max(low, 0.0), min(high, 1.0)
+
+
 def quantile_ranks(n: int, level: float, draws: float) -> tuple[int, int]:
     """Return the ranks, from 1 on, of the ends of the 95 % interval of a quantile.
 

@@ -1009,11 +1009,11 @@ def space_map_document(found: SpaceMap) -> Document:
     >>> rows = np.random.default_rng(0).standard_normal((40, 3))
     >>> model = FactorModel.from_vectors(rows)
     >>> print(space_map_document(space_map(model, model)).tables[0])
-    share of the new encoder's top 6 that is found
-    by          mapped items  mapped queries  mean angle  nine in ten within
-    no map             100 %               –           –                   –
-    rotation           100 %           100 %        0.0°                0.0°
-    linear map         100 %           100 %        0.0°                0.0°
+    share of the new encoder's top 6 that is found (95 % intervals in brackets)
+    by                   mapped items         mapped queries  mean angle  nine in ten within
+    no map      100 % (85 % to 100 %)                      –           –                   –
+    rotation    100 % (85 % to 100 %)  100 % (85 % to 100 %)        0.0°                0.0°
+    linear map  100 % (85 % to 100 %)  100 % (85 % to 100 %)        0.0°                0.0°
     """
     return Document(
         "Can a map bring the old vectors into the new space?",

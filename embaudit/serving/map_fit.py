@@ -1,13 +1,14 @@
 """Rotation and linear map from the rows of one table to the same rows of another one.
 
 Both are fitted from sums over blocks of rows: with rows x of the first table and y of
-the second one, `Σ xᵀx`, `Σ xᵀy` and `Σ yᵀy`.
+the second one, `Σ xᵀx` and `Σ xᵀy`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -27,9 +28,11 @@ BLOCK_BYTES = 2**24
 RIDGES = tuple(10.0**exponent for exponent in range(-8, 3))
 """Ridge penalties that are tried, as multiples of the mean square of a column."""
 RIDGE_PART = 0.2
-"""Share of the fitted rows on which the penalty is chosen."""
+"""Share of the fitted rows that choose the penalty, before M is fitted to all."""
 LENGTH_ROWS = 10_000
 """Largest number of rows that M is fitted to while the lengths are searched."""
+LENGTH_RIDGE_ROWS = 2_500
+"""Largest number of rows that choose the penalty while the lengths are searched."""
 MOST_ROUNDS = 30
 """Largest number of times that the map and the lengths are fitted in turn."""
 MOST_ERROR_LEFT = 0.95
@@ -78,8 +81,8 @@ class PairSums:
     """(k₀, k₀) `Σ xᵀx`."""
     cross: Floats
     """(k₀, k₁) `Σ xᵀy`."""
-    new: Floats
-    """(k₁, k₁) `Σ yᵀy`."""
+    new_squares: float
+    """`Σ ‖y‖²`."""
 
     @classmethod
     def of(
@@ -107,8 +110,8 @@ class PairSums:
                 lengths = np.divide(
                     products, squares, out=np.zeros_like(squares), where=squares > 0
                 )
-                x = x * lengths[:, None]
-            return cls(x.T @ x, x.T @ y, y.T @ y)
+                x *= lengths[:, None]
+            return cls(x.T @ x, x.T @ y, float(np.vdot(y, y)))
 
         n_columns = rows.old.shape[1] + rows.new.shape[1]
         blocks = row_blocks(len(places), n_columns, budget=BLOCK_BYTES)
@@ -116,14 +119,10 @@ class PairSums:
 
     def __add__(self, other: PairSums) -> PairSums:
         return PairSums(
-            self.old + other.old, self.cross + other.cross, self.new + other.new
+            self.old + other.old,
+            self.cross + other.cross,
+            self.new_squares + other.new_squares,
         )
-
-    def error(self, matrix: Floats) -> float:
-        """Return `Σ ‖xM − y‖²` for a matrix M of shape (k₀, k₁)."""
-        squares = float(np.vdot(matrix, self.old @ matrix))
-        products = float(np.vdot(matrix, self.cross))
-        return squares - 2 * products + float(np.trace(self.new))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,90 +159,181 @@ def rotation(sums: PairSums) -> FittedMap:
     return FittedMap("rotation", forward, forward.T)
 
 
-def linear_map(rows: PairedRows, fitted: Indices, tuned: Indices) -> FittedMap:
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """Linear maps of least squares in both directions."""
+
+    forward: LeastSquares
+    """Fit of the rows of the second table by those of the first one."""
+    backward: LeastSquares
+    """Fit of the rows of the first table by those of the second one."""
+
+    @property
+    def map(self) -> FittedMap:
+        """The matrices of both directions."""
+        return FittedMap("linear", self.forward.matrix, self.backward.matrix)
+
+    def with_rows(self, rows: PairedRows, places: Indices) -> LinearFit:
+        """Fit the maps to further rows, too, at the penalties that were chosen.
+
+        Parameters
+        ----------
+        rows : PairedRows
+            Rows of both tables.
+        places : array of int
+            Places of rows that took no part in the fit.
+        """
+        return LinearFit(
+            self.forward.with_rows(rows, places),
+            self.backward.with_rows(rows.reversed, places),
+        )
+
+
+def linear_fit(
+    rows: PairedRows, fit_places: Indices, ridge_places: Indices
+) -> LinearFit:
     """Fit the linear map of least squares in both directions, each with a ridge.
 
     With rows x of one table and y of the other one, the matrix is
     `M = (Σ xᵀx + λ I)⁻¹ Σ xᵀy`. The penalty λ is the one with the smallest error on the
-    tuned rows, and M is then fitted to all rows.
+    rows at `ridge_places`, and M is then fitted to all rows.
 
     If rows are compared by cosine, their lengths say nothing, so each x can be
     multiplied by any number. The best number for a given M is `(xM·y) / ‖xM‖²`. M and
-    these numbers are fitted in turn while the error on the tuned rows falls by at least
-    5 %. Without a penalty, no turn raises the sum of the squared sines of the angles
-    between xM and y over the fitted rows.
+    these numbers are fitted in turn while the error on the rows at `ridge_places` falls
+    by at least 5 %. Without a penalty, no turn raises the sum of the squared sines of
+    the angles between xM and y over the rows at `fit_places`.
 
     Parameters
     ----------
     rows : PairedRows
         Rows of both tables.
-    fitted, tuned : array of int
-        Places of the rows that M is fitted to, and of those that choose the penalty.
+    fit_places, ridge_places : array of int
+        Places of the rows that M is fitted to, and of other rows, which choose the
+        penalty.
 
     Examples
     --------
     >>> draw = np.random.default_rng(0)
     >>> x = draw.standard_normal((40, 2))
     >>> rows = PairedRows(x, x @ [[2.0, 0.0], [1.0, 1.0]], of_unit_length=False)
-    >>> linear_map(rows, np.arange(30), np.arange(30, 40)).forward.round(6)
+    >>> linear_fit(rows, np.arange(30), np.arange(30, 40)).map.forward.round(6)
     array([[2., 0.],
            [1., 1.]])
     """
-    return FittedMap(
-        "linear",
-        _least_squares(rows, fitted, tuned),
-        _least_squares(rows.reversed, fitted, tuned),
+    return LinearFit(
+        _least_squares(rows, fit_places, ridge_places),
+        _least_squares(rows.reversed, fit_places, ridge_places),
     )
 
 
-def _least_squares(rows: PairedRows, fitted: Indices, tuned: Indices) -> Floats:
-    """Return the matrix of one direction."""
-    if not rows.of_unit_length:
-        return _ridge(PairSums.of(rows, fitted), PairSums.of(rows, tuned)).of_all
-    # A part of the rows is enough for an M that finds good lengths.
-    few = fitted[:: math.ceil(len(fitted) / LENGTH_ROWS)]
-    tuned_sums = PairSums.of(rows, tuned)
-    found = _ridge(PairSums.of(rows, few), tuned_sums)
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """A linear map of least squares with a ridge, in one direction."""
+
+    sums: PairSums
+    """Sums over all rows that the map is fitted to."""
+    ridge: float
+    """The penalty, as a multiple of the mean square of a column."""
+    length_matrix: Floats | None
+    """(k₀, k₁) the matrix for which each row has its best length; None if rows keep
+    their own lengths."""
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """(k₀, k₁) the matrix M."""
+        n_columns = len(self.sums.old)
+        mean_square = float(np.trace(self.sums.old)) / n_columns
+        penalty = self.ridge * mean_square * np.eye(n_columns)
+        return np.asarray(np.linalg.solve(self.sums.old + penalty, self.sums.cross))
+
+    def with_rows(self, rows: PairedRows, places: Indices) -> LeastSquares:
+        """Fit the map to further rows, too, with the same penalty and length matrix."""
+        further = PairSums.of(rows, places, self.length_matrix)
+        return replace(self, sums=self.sums + further)
+
+
+def _least_squares(
+    rows: PairedRows, fit_places: Indices, ridge_places: Indices
+) -> LeastSquares:
+    """Fit one direction."""
+    matrix = None
+    if rows.of_unit_length:
+        matrix = _length_matrix(
+            rows,
+            _thinned(fit_places, LENGTH_ROWS),
+            _thinned(ridge_places, LENGTH_RIDGE_ROWS),
+        )
+    fit_sums = PairSums.of(rows, fit_places, matrix)
+    ridge_sums = PairSums.of(rows, ridge_places, matrix)
+    ridge = _best_ridge(fit_sums, ridge_sums).ridge
+    return LeastSquares(fit_sums + ridge_sums, ridge, matrix)
+
+
+def _length_matrix(
+    rows: PairedRows, fit_places: Indices, ridge_places: Indices
+) -> Floats:
+    """Fit a matrix and the lengths of the rows in turn, and return the matrix."""
+    best = _best_ridge(PairSums.of(rows, fit_places), PairSums.of(rows, ridge_places))
     for _ in range(MOST_ROUNDS):
-        matrix = found.of_fitted
-        tuned_sums = PairSums.of(rows, tuned, matrix)
-        following = _ridge(PairSums.of(rows, few, matrix), tuned_sums)
-        if following.error > MOST_ERROR_LEFT * found.error:
+        if best.error <= TIE * best.new_squares:
             break
-        found = following
-    matrix = found.of_fitted
-    return _ridge(
-        PairSums.of(rows, fitted, matrix), PairSums.of(rows, tuned, matrix)
-    ).of_all
+        following = _best_ridge(
+            PairSums.of(rows, fit_places, best.matrix),
+            PairSums.of(rows, ridge_places, best.matrix),
+        )
+        if following.error > MOST_ERROR_LEFT * best.error:
+            break
+        best = following
+    return best.matrix
+
+
+def _thinned(places: Indices, most: int) -> Indices:
+    """Take places at equal steps, so that no more than `most` of them are left.
+
+    Examples
+    --------
+    >>> _thinned(np.arange(10), 4)
+    array([0, 3, 6, 9])
+    """
+    return places[:: math.ceil(len(places) / most)]
 
 
 @dataclass(frozen=True, eq=False)
 class _Ridge:
-    """Matrices of least squares with the best penalty."""
+    """The matrix of least squares with the best penalty."""
 
-    of_fitted: Floats
-    """(k₀, k₁) the matrix fitted without the tuned rows."""
-    of_all: Floats
-    """(k₀, k₁) the matrix fitted to all rows."""
+    matrix: Floats
+    """(k₀, k₁) the matrix."""
+    ridge: float
+    """The penalty, as a multiple of the mean square of a column."""
     error: float
-    """`Σ ‖xM − y‖²` over the tuned rows."""
+    """`Σ ‖xM − y‖²` over the rows that chose the penalty."""
+    new_squares: float
+    """`Σ ‖y‖²` over these rows."""
 
 
-def _ridge(fitted: PairSums, tuned: PairSums) -> _Ridge:
-    """Fit by least squares, with the penalty of the smallest error on tuned rows."""
-    values, vectors = np.linalg.eigh(fitted.old)
-    turned_cross = vectors.T @ fitted.cross
-    mean_square = float(np.trace(fitted.old)) / len(values)
-    matrices = [
-        vectors @ (turned_cross / (values + ridge * mean_square)[:, None])
-        for ridge in RIDGES
-    ]
-    size = float(np.trace(tuned.new))
-    errors = np.array([tuned.error(matrix) for matrix in matrices])
+def _best_ridge(fit_sums: PairSums, ridge_sums: PairSums) -> _Ridge:
+    """Fit by least squares, with the penalty of the smallest error on other rows.
+
+    With the eigenvectors V and eigenvalues of the first `Σ xᵀx`, and `C = Vᵀ Σ xᵀy`,
+    the matrix is `M = V D C` with a diagonal matrix D that depends on the penalty. So
+    with the sums S and T of products xᵀx and xᵀy over the other rows, the error
+    `tr(Mᵀ S M) − 2 tr(Mᵀ T) + Σ ‖y‖²` is a quadratic polynomial in the diagonal of D.
+    """
+    values, vectors = np.linalg.eigh(fit_sums.old)
+    turned_cross = vectors.T @ fit_sums.cross
+    turned_old = vectors.T @ ridge_sums.old @ vectors
+    quadratic = turned_old * (turned_cross @ turned_cross.T)
+    linear = np.vecdot(turned_cross, vectors.T @ ridge_sums.cross)
+    mean_square = float(np.trace(fit_sums.old)) / len(values)
+    errors = []
+    for ridge in RIDGES:
+        diagonal = 1 / (values + ridge * mean_square)
+        explained = 2 * diagonal @ linear - diagonal @ quadratic @ diagonal
+        errors.append(ridge_sums.new_squares - explained)
     # If only rounding tells errors apart, the smallest penalty is taken.
-    best = first_largest(-errors, TIE * size)
-    total = fitted + tuned
-    mean_square = float(np.trace(total.old)) / len(values)
-    penalised = total.old + RIDGES[best] * mean_square * np.eye(len(values))
-    of_all = np.linalg.solve(penalised, total.cross)
-    return _Ridge(matrices[best], np.asarray(of_all), float(errors[best]))
+    best = first_largest(-np.array(errors), TIE * ridge_sums.new_squares)
+    diagonal = 1 / (values + RIDGES[best] * mean_square)
+    matrix = vectors @ (turned_cross * diagonal[:, None])
+    return _Ridge(matrix, RIDGES[best], float(errors[best]), ridge_sums.new_squares)

@@ -3,6 +3,12 @@
 After a change of the encoder, all documents must be embedded again, unless a map brings
 the old vectors into the new space well enough. Documents that both encoders have
 embedded decide this: a map is fitted to one half of them and judged on the other half.
+Near-duplicates are in the same half, because a map that was fitted to a document says
+nothing new about its near-duplicates.
+
+The judged half is an index of half the density: its rows are farther apart, so its
+lists are easier to keep. The top 5 among half of the rows reach about as far as the top
+10 among all rows. So a map has to keep these shorter lists, too.
 
 Two maps are tried. A rotation keeps all cosines of the old vectors; the best one is the
 orthogonal Procrustes rotation (Schönemann, 1966). A linear map also stretches axes; it
@@ -55,7 +61,7 @@ from embaudit.linalg.best_matches import (
     best_matches,
     shares_kept,
 )
-from embaudit.linalg.intervals import mean_interval
+from embaudit.linalg.intervals import mean_share_interval
 from embaudit.linalg.mapped import Mapped
 from embaudit.linalg.nearest import list_length, require_length, tie_of
 from embaudit.linalg.pairs import draw_pairs
@@ -72,9 +78,10 @@ from embaudit.serving.map_fit import (
     MapKind,
     PairedRows,
     PairSums,
-    linear_map,
+    linear_fit,
     rotation,
 )
+from embaudit.serving.near_duplicates import near_duplicate_groups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,6 +115,8 @@ class Advice(StrEnum):
     """The better map keeps at least 80 % of the lists, but perhaps less than 95 %."""
     EMBED_AGAIN = "embed again"
     """The better map may keep less than 80 % of the lists."""
+    TOO_FEW = "too few rows"
+    """The better map may keep less than 80 % of the lists, and at least 95 %, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +128,8 @@ class JudgedMap:
     mapped_rows: Floats = field(repr=False)
     """(m,) share of each list of the new encoder that its query finds among mapped old
     rows."""
+    mapped_rows_dense: Floats = field(repr=False)
+    """(m,) the same of shorter lists, which reach as far as lists among all rows do."""
     mapped_queries: Floats = field(repr=False)
     """(m,) share that the mapped query finds among the old rows."""
     angles: Floats = field(repr=False)
@@ -130,6 +141,13 @@ class JudgedMap:
     def kind(self) -> MapKind:
         """The kind of the map."""
         return self.fitted.kind
+
+    @property
+    def kept_interval(self) -> tuple[float, float]:
+        """95 % interval of the share that is kept, of the lists that it keeps worse."""
+        low, high = mean_share_interval(self.mapped_rows)
+        low_dense, high_dense = mean_share_interval(self.mapped_rows_dense)
+        return min(low, low_dense), min(high, high_dense)
 
     @property
     def covering_angle(self) -> float | None:
@@ -157,12 +175,18 @@ class SpaceMap(Result):
     """Different rows of both encoders that have a direction in both.
 
     Rows that duplicate each other in both tables count once."""
+    n_groups: int
+    """Groups of near-duplicates among the fitted and the judged rows; a row without
+    near-duplicates is a group."""
     n_fitted: int
     """Rows that the maps were fitted to."""
     n_judged: int
     """Other rows, among which lists were compared."""
     n: int
     """Length of the lists."""
+    n_dense: int
+    """Length of the lists that reach as far as lists of length n among all paired
+    rows."""
     rotation: JudgedMap
     """The best rotation."""
     linear: JudgedMap
@@ -184,24 +208,22 @@ class SpaceMap(Result):
     chosen: MapKind | None = None
     """The map that the caller chose; None for the map that the advice is about."""
 
-    def _interval(self, shares: Floats) -> tuple[float, float]:
-        """Return the 95 % interval of a mean share.
+    @property
+    def advice(self) -> Advice:
+        """Decide by the intervals of the lists among mapped old rows.
 
         The lists count as draws from many more rows, because the advice is about all
         rows that the map will carry, and not about the judged rows alone.
         """
-        low, high = mean_interval(shares, len(shares))
-        return max(low, 0.0), min(high, 1.0)
-
-    @property
-    def advice(self) -> Advice:
-        """Decide by the intervals of the lists among mapped old rows."""
-        if reaches(self._interval(self.rotation.mapped_rows)[0], ENOUGH):
+        if reaches(self.rotation.kept_interval[0], ENOUGH):
             return Advice.ROTATION
-        if reaches(self._interval(self.linear.mapped_rows)[0], ENOUGH):
+        if reaches(self.linear.kept_interval[0], ENOUGH):
             return Advice.LINEAR
-        if reaches(self._interval(self._better.mapped_rows)[0], TOO_LITTLE):
+        low, high = self._better.kept_interval
+        if reaches(low, TOO_LITTLE):
             return Advice.LOSSY
+        if reaches(high, ENOUGH):
+            return Advice.TOO_FEW
         return Advice.EMBED_AGAIN
 
     @property
@@ -244,11 +266,12 @@ class SpaceMap(Result):
     def _on_advice(self) -> str:
         """Give the advice in one or two sentences."""
         kept = self._share(self.best.mapped_rows)
+        dense = self._share(self.best.mapped_rows_dense)
+        lists = f"of the new encoder's top {self.n}"
+        if self.n_dense < self.n:
+            lists += f" and {dense} of its top {self.n_dense}"
         # Among more rows a map usually keeps less, so the answer names their number.
-        lists = (
-            f"of the new encoder's top {self.n} among "
-            f"{counted(self.n_judged, self.title)}"
-        )
+        lists += f" among {counted(self.n_judged, self.title)}"
         name = _name(self.best.kind)
         if self.advice is Advice.ROTATION:
             return (
@@ -259,9 +282,21 @@ class SpaceMap(Result):
                 f"A linear map is enough: it keeps {kept} {lists}. Map the old vectors."
             )
         if self.advice is Advice.LOSSY:
-            return (
+            text = (
                 f"A {name} keeps {kept} {lists}. Map the old vectors only if you "
                 f"can lose the rest; otherwise embed the {self.title}s again."
+            )
+            if reaches(self.best.kept_interval[1], ENOUGH):
+                text += (
+                    f" More {self.title}s that both encoders have embedded would tell "
+                    "how much it loses."
+                )
+            return text
+        if self.advice is Advice.TOO_FEW:
+            return (
+                f"Too few {self.title}s to say whether a map is enough: a {name} keeps "
+                f"{kept} {lists}. Embed more {self.title}s with both encoders and "
+                "compare again."
             )
         return f"Embed the {self.title}s again: a {name} keeps only {kept} {lists}."
 
@@ -280,9 +315,10 @@ class SpaceMap(Result):
             f"{counted(self.n_judged, self.title)} that took no part in the fit to "
             f"{self.n_fitted:,} others. In a larger index, {self.title}s lie closer "
             "together, so a map usually keeps less.",
+            *self._on_density(),
             *self._on_angles(),
         ]
-        if self.advice is Advice.EMBED_AGAIN:
+        if self.advice in (Advice.EMBED_AGAIN, Advice.TOO_FEW):
             return texts
         angle = self.used.covering_angle
         if angle is not None:
@@ -296,6 +332,25 @@ class SpaceMap(Result):
                 f"A threshold of {threshold.before:.2f} on old cosines becomes "
                 f"{threshold} on cosines of new queries with mapped {self.title}s: "
                 f"{percent(threshold.share)} of all pairs lie above it."
+            )
+        return texts
+
+    def _on_density(self) -> list[str]:
+        """Say why shorter lists count, too, and what happens to near-duplicates."""
+        texts = []
+        if self.n_dense < self.n:
+            texts.append(
+                f"The top {self.n_dense} among {counted(self.n_judged, self.title)} "
+                f"reach about as far as the top {self.n} among all {self.n_paired:,}, "
+                "so a map has to keep both."
+            )
+        n_near = self.n_fitted + self.n_judged - self.n_groups
+        if n_near:
+            texts.append(
+                f"{counted(n_near, self.title)} nearly "
+                f"{'duplicates another one' if n_near == 1 else 'duplicate others'} in "
+                "both tables. Near-duplicates are all fitted or all judged, and count "
+                "as one query."
             )
         return texts
 
@@ -329,7 +384,7 @@ class SpaceMap(Result):
 
     def _share(self, shares: Floats) -> str:
         """Write a mean share with its interval, if there is one."""
-        return percent_with_interval(float(shares.mean()), self._interval(shares))
+        return percent_with_interval(float(shares.mean()), mean_share_interval(shares))
 
     def explain(self) -> str:
         """Say whether a map is enough, and by which figures."""
@@ -350,6 +405,9 @@ class SpaceMap(Result):
             Share of the new encoder's lists that new queries find among mapped old
             rows, with the ends of its 95 % interval; without a map, share that the old
             encoder lists itself.
+        mapped_rows_dense : float
+            The same of shorter lists, which reach as far as lists among all paired rows
+            do; None without a map.
         mapped_queries : float
             Share that mapped queries find among old rows; None without a map.
         mean_angle : float
@@ -357,13 +415,16 @@ class SpaceMap(Result):
         covering_angle : float
             Angle within which nine in ten rows lie.
         """
-        low, high = self._interval(self.without_map)
+        low, high = mean_share_interval(self.without_map)
         records: list[dict[str, Any]] = [
             {
                 "map": "none",
                 "mapped_rows": float(self.without_map.mean()),
                 "mapped_rows_ci_low": low,
                 "mapped_rows_ci_high": high,
+                "mapped_rows_dense": None,
+                "mapped_rows_dense_ci_low": None,
+                "mapped_rows_dense_ci_high": None,
                 "mapped_queries": None,
                 "mapped_queries_ci_low": None,
                 "mapped_queries_ci_high": None,
@@ -373,12 +434,12 @@ class SpaceMap(Result):
         ]
         for judged in (self.rotation, self.linear):
             record: dict[str, Any] = {"map": judged.kind}
-            for name in ("mapped_rows", "mapped_queries"):
+            for name in ("mapped_rows", "mapped_rows_dense", "mapped_queries"):
                 shares = getattr(judged, name)
+                low, high = mean_share_interval(shares)
                 record[name] = float(shares.mean())
-                record[f"{name}_ci_low"], record[f"{name}_ci_high"] = self._interval(
-                    shares
-                )
+                record[f"{name}_ci_low"] = low
+                record[f"{name}_ci_high"] = high
             record["mean_angle"] = float(judged.angles.mean())
             record["covering_angle"] = judged.covering_angle
             records.append(record)
@@ -396,9 +457,11 @@ class SpaceMap(Result):
                 "title": self.title,
                 "columns": self.columns,
                 "n_paired": self.n_paired,
+                "n_groups": self.n_groups,
                 "n_fitted": self.n_fitted,
                 "n_judged": self.n_judged,
                 "top_n": self.n,
+                "top_n_dense": self.n_dense,
                 "n_lists": len(self.without_map),
                 "advice": self.advice.value,
                 "map": self.used.kind,
@@ -481,20 +544,21 @@ def space_map(
     Half of the paired rows, or 100,000 of them, fit the maps. The others, or 50,000 of
     them, are documents and queries of the comparison. A row does not list itself. Rows
     that duplicate each other in both tables count once, because a map that was fitted
-    to a row would otherwise be judged by its duplicates.
+    to a row would otherwise be judged by its duplicates. Near-duplicates are all fitted
+    or all judged, for the same reason: see `embaudit.serving.near_duplicates`.
 
     Examples
     --------
     A rotated copy is mapped back without loss:
 
     >>> draw = np.random.default_rng(0)
-    >>> rows = draw.standard_normal((60, 3))
+    >>> rows = draw.standard_normal((200, 3))
     >>> turn = np.linalg.qr(draw.standard_normal((3, 3)))[0]
     >>> found = space_map({"vectors": rows}, {"vectors": rows @ turn})
     >>> found.advice.value, float(found.rotation.mapped_rows.mean())
     ('rotation', 1.0)
     >>> print(found.conclusion)
-    A rotation is enough: it keeps 100 % of the new encoder's top 10 among 30 ...
+    A rotation is enough: it keeps 100 % (96 % to 100 %) of the new encoder's top 10 ...
     """
     draw = as_generator(rng)
     old_model, new_model = read(old).model, read(new).model
@@ -526,15 +590,12 @@ def space_map(
             len(usable),
             f"embed more {title}s with both encoders",
         )
-    shuffled = draw.permutation(usable)
-    n_fitted = min(len(shuffled) // 2, MOST_FITTED)
-    n_tuned = round(RIDGE_PART * n_fitted)
-    judged = np.sort(shuffled[n_fitted:][:MOST_JUDGED])
+    drawn = draw.permutation(usable)[: MOST_FITTED + MOST_JUDGED]
+    halves = _halves(drawn, near_duplicate_groups(stored, drawn))
+    judged = halves.judged
+    fitted = np.sort(np.concatenate([halves.fitted, halves.tuning]))
     _require_short_lists(n_neighbours, len(judged), title)
-    # Rows are read faster in the order in which they are stored.
-    tuned = np.sort(shuffled[:n_tuned])
-    fitted = np.sort(shuffled[n_tuned:n_fitted])
-    untuned = np.sort(np.concatenate([fitted, judged]))
+    n = list_length(n_neighbours, len(judged))
     judgement = _Judgement(
         rows=PairedRows(
             taken_rows(stored.old, judged),
@@ -542,10 +603,12 @@ def space_map(
             stored.of_unit_length,
         ),
         measure=measure,
-        n=list_length(n_neighbours, len(judged)),
-        queries=sample_rows(len(judged), N_QUERIES, draw),
+        n=n,
+        n_dense=max(1, round(n * len(judged) / len(usable))),
+        queries=sample_rows(halves.queries, N_QUERIES, draw),
     )
-    fitted_sums = PairSums.of(stored, np.sort(shuffled[:n_fitted]))
+    linear = linear_fit(stored, halves.fitted, halves.tuning)
+    fitted_sums = PairSums.of(stored, fitted)
     judged_sums = PairSums.of(stored, judged)
     pairs = draw_pairs(len(judged), N_PAIRS, rng=draw)
     least = numbers = None
@@ -559,18 +622,20 @@ def space_map(
         title=title,
         columns=(old_model.rank, new_model.rank),
         n_paired=len(usable),
-        n_fitted=n_fitted,
+        n_groups=halves.n_groups,
+        n_fitted=len(fitted),
         n_judged=len(judged),
-        n=judgement.n,
+        n=n,
+        n_dense=judgement.n_dense,
         rotation=judgement.judge(rotation(fitted_sums), draw),
-        linear=judgement.judge(linear_map(stored, fitted, tuned), draw),
+        linear=judgement.judge(linear.map, draw),
         without_map=judgement.without_map(),
         least_angle=least,
         condition_numbers=numbers,
         n_pairs=len(pairs),
         final={
             "rotation": rotation(fitted_sums + judged_sums),
-            "linear": linear_map(stored, untuned, tuned),
+            "linear": linear.with_rows(stored, judged).map,
         },
     )
 
@@ -648,6 +713,62 @@ def _different(
 
 
 @dataclass(frozen=True, eq=False)
+class _Halves:
+    """Places of the rows that fit a map, and of those that judge it, in order.
+
+    Rows are read faster in the order in which they are stored.
+    """
+
+    fitted: Indices
+    """Places that the maps are fitted to."""
+    tuning: Indices
+    """Further places, which choose the penalty before the maps are fitted to them."""
+    judged: Indices
+    """Places that judge the maps."""
+    queries: Indices
+    """Numbers of judged places, one of each group of near-duplicates."""
+    n_groups: int
+    """Number of groups of near-duplicates."""
+
+
+def _halves(places: Indices, groups: Indices) -> _Halves:
+    """Divide rows in halves, without a division of a group of near-duplicates.
+
+    Parameters
+    ----------
+    places : array of int (m,)
+        Places of rows in random order.
+    groups : array of int (m,)
+        The group of each row.
+    """
+    _, first, groups = np.unique(groups, return_index=True, return_inverse=True)
+    # Groups in the order of their first rows, and within a group the order of the rows.
+    ranks = first[groups]
+    order = np.lexsort((np.arange(len(places)), ranks))
+    places, ranks = places[order], ranks[order]
+    starts = np.flatnonzero(np.diff(ranks, prepend=-1))
+    n_fitted = _last_start(starts, min(len(places) // 2, MOST_FITTED))
+    n_tuning = _last_start(starts, round(RIDGE_PART * n_fitted))
+    judged = places[n_fitted : n_fitted + MOST_JUDGED]
+    judged_ranks = ranks[n_fitted : n_fitted + MOST_JUDGED]
+    order = np.argsort(judged)
+    _, queries = np.unique(judged_ranks[order], return_index=True)
+    return _Halves(
+        fitted=np.sort(places[n_tuning:n_fitted]),
+        tuning=np.sort(places[:n_tuning]),
+        judged=judged[order],
+        queries=np.sort(queries),
+        n_groups=len(np.unique(ranks[: n_fitted + len(judged)])),
+    )
+
+
+def _last_start(starts: Indices, most: int) -> int:
+    """Return the last start of a group up to `most`, but not the first start."""
+    candidates = starts[starts <= most]
+    return int(max(candidates[-1], starts[1]))
+
+
+@dataclass(frozen=True, eq=False)
 class _Judgement:
     """Rows that took no part in a fit, and lists of some of them."""
 
@@ -657,6 +778,8 @@ class _Judgement:
     """How rows are compared."""
     n: int
     """Length of the lists."""
+    n_dense: int
+    """Length of the lists that reach as far as lists of length n among all rows."""
     queries: Indices
     """(m,) places of the rows whose lists are compared."""
 
@@ -682,6 +805,11 @@ class _Judgement:
         return JudgedMap(
             fitted=fitted,
             mapped_rows=self._shares(among_mapped),
+            mapped_rows_dense=shares_kept(
+                self.wanted.shortened(self.n_dense),
+                among_mapped.shortened(self.n_dense),
+                self._tie,
+            ),
             mapped_queries=self._shares(among_old),
             angles=self._angles(fitted),
             carried=self._thresholds(mapped, draw),
@@ -693,8 +821,12 @@ class _Judgement:
         return best_matches(order, queries, self.n, own=self.queries)
 
     def _shares(self, lists: BestMatches) -> Floats:
-        tie = max(tie_of(self.rows.old), tie_of(self.rows.new))
-        return shares_kept(self.wanted, lists, tie)
+        return shares_kept(self.wanted, lists, self._tie)
+
+    @property
+    def _tie(self) -> float:
+        """Largest difference of equal values, relative to their sizes."""
+        return max(tie_of(self.rows.old), tie_of(self.rows.new))
 
     def _angles(self, fitted: FittedMap) -> Floats:
         """Return the angle in degrees between each mapped row and its new row, (n,)."""
