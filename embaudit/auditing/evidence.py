@@ -62,7 +62,7 @@ from embaudit.movements.movement import Movement, MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
 from embaudit.serving.index_metric import IndexMetric, has_metric, served_lists
 from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal
-from embaudit.serving.queries import QueryReach, reach_of
+from embaudit.serving.queries import QueryReach, measure_reach
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 SHOWN = 3
@@ -570,7 +570,7 @@ def _reach(
     """
     if queries is None:
         return None
-    return reach_of(
+    return measure_reach(
         model,
         queries,
         options.served,

@@ -1,8 +1,8 @@
-"""Queries that are far from all rows, judged against other and unrelated queries.
+"""Queries that are far from all rows, judged against queries, mixtures and rows.
 
 A query is near to the rows if its best row is near. How near a best row is depends on
 the number of rows, on the direction that all vectors share, and on the gap between
-queries and rows, so no fixed cosine is near or far. Two comparisons decide instead.
+queries and rows, so no fixed cosine is near or far. Three comparisons decide instead.
 
 *Other queries.* The best values of all queries have a median and a median absolute
 deviation (MAD). A query is an outlier if its best value lies more than 3.5 · 1.4826 MAD
@@ -17,22 +17,31 @@ with independent standard normal gᵢ. It has the mean and the covariance of the
 but no subject of its own. The best values of 400 mixtures among the same rows say how
 near to some row a query comes that is related to none of them.
 
-A query is *far* if it is an outlier, and is no nearer to its best row than half of the
-mixtures are to theirs. The first condition alone would name queries that are only less
-near than others. If rows and queries have few subjects or few dimensions, mixtures come
-as near as queries do. So unless at least half of the queries are nearer than 95 % of
-the mixtures, a far query has to be farther from all rows than every mixture.
+*Reference rows* fit by definition: the rows of a table themselves, each without itself,
+or the left rows of a model of two sides. Some of them are isolated, above all if the
+lengths of the rows differ widely. If queries are drawn like these rows, then all ranks
+of the best values of queries among those of reference rows are equally likely. So a
+value can be chosen that t queries exceed with a probability of at most 5 %, whatever
+the distribution is: the j-th worst value of the reference rows, with the largest j for
+which this holds.
+
+A query is *far* if it is an outlier, is no nearer to its best row than half of the
+mixtures are to theirs, and is worse than that value of the reference rows. The first
+condition alone would name queries that are only less near than others. If rows and
+queries have few subjects or few dimensions, mixtures come as near as queries do. So
+unless at least half of the queries are nearer than 95 % of the mixtures, a far query
+has to be farther from all rows than every mixture.
 
 If most queries are far, none of them is an outlier. Then all queries together are
-compared with rows that are known to fit: with the rows of a table themselves, each
-without itself, or with the left rows of a model of two sides. The queries do *not fit*
-if at least 50 % of those rows come nearer to a row than 95 % of their own mixtures do,
-but at most 10 % of the queries come nearer than 95 % of the mixtures of the queries, or
-than 95 % of the mixtures of those rows.
+compared with the reference rows. The queries do *not fit* if at least 50 % of the
+reference rows come nearer to a row than 95 % of their own mixtures do, but at most 10 %
+of the queries come nearer than 95 % of the mixtures of the queries, or than 95 % of the
+mixtures of the reference rows.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,7 +54,7 @@ from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import reaches
 from embaudit.core.tolerances import TIE
 from embaudit.linalg.best_matches import Order, best_matches
-from embaudit.linalg.rows import block_norms, unit_rows
+from embaudit.linalg.rows import block_norms, sample_rows, unit_rows
 
 MIN_QUERIES = 30
 """Smallest number of queries that are compared with each other."""
@@ -54,13 +63,24 @@ N_MIXTURES = N_QUERIES
 OUTLIER = 3.5 * 1.4826
 """Distance of an outlier from the median, in median absolute deviations."""
 CLEAR = 0.95
-"""Share of the mixtures that a query has to be nearer than, to stand out from them."""
-LEAST_STAND_OUT = 0.5
-"""Rows and queries have subjects if at least this share of the queries stands out."""
+"""Share of the mixtures than which a query is nearer if it counts as near."""
+LEAST_NEAR_SHARE = 0.5
+"""Rows and queries have subjects if at least this share of the queries is near."""
 FITTING = 0.5
-"""Queries can be found not to fit only if this share of the known rows stands out."""
+"""Queries can be found not to fit only if this share of the reference rows is near."""
 UNFITTING = 0.1
-"""Queries do not fit if at most this share of them stands out."""
+"""Queries do not fit if at most this share of them is near."""
+LEAST_FAR = 5
+"""Smallest number of far queries that is reported."""
+LEAST_FAR_SHARE = 0.01
+"""Smallest share of far queries that is reported."""
+FALSE_ALARM = 0.05
+"""Largest probability of a report if queries are drawn like the reference rows."""
+MOST_REFERENCES = 2_000
+"""Largest number of reference rows."""
+MOST_PRODUCTS = 4 * 10**10
+"""Largest number of products of two entries for the best rows of the reference rows, if
+there are more than 400 of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +94,10 @@ class Nearness:
     the query divided by its length, or with the bias added; or minus the distance."""
     unrelated: Floats = field(repr=False)
     """Closeness of each mixture of the queries to its best row."""
-    known: Floats | None = field(repr=False)
-    """Closeness of rows that are known to fit to their best rows; None if there are
-    none."""
-    known_unrelated: Floats | None = field(repr=False)
-    """Closeness of each mixture of such rows to its best row."""
+    reference: Floats | None = field(repr=False)
+    """Closeness of reference rows to their best rows; None if there are none."""
+    reference_unrelated: Floats | None = field(repr=False)
+    """Closeness of each mixture of reference rows to its best row."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None stands for an undefined number."""
@@ -88,9 +107,11 @@ class Nearness:
                 "unrelated": self.unrelated_level,
                 "n_mixtures": len(self.unrelated),
                 "n_far": self.n_far,
-                "stand_out": self.stand_out,
-                "stand_out_of_known": self.stand_out_of_known,
-                "known_stand_out": self.known_stand_out,
+                "least_far": self.limit.least_far,
+                "reference_level": self.reference_level,
+                "near_share": self.near_share,
+                "near_share_by_reference": self.near_share_by_reference,
+                "reference_near_share": self.reference_near_share,
                 "fits": self.fits,
             }
         )
@@ -122,7 +143,7 @@ class Nearness:
     @property
     def shows_subjects(self) -> bool:
         """True if at least half of the queries are nearer than 95 % of the mixtures."""
-        return reaches(self.stand_out, LEAST_STAND_OUT)
+        return reaches(self.near_share, LEAST_NEAR_SHARE)
 
     @property
     def far(self) -> Flags:
@@ -132,7 +153,29 @@ class Nearness:
             is_unrelated = self.best <= self.unrelated_level + rounding
         else:
             is_unrelated = self.best < self.unrelated.min() - rounding
-        return np.asarray(self.is_outlier & is_unrelated)
+        is_far = self.is_outlier & is_unrelated
+        if self.reference_level is not None:
+            is_far &= self.best < self.reference_level - rounding
+        return np.asarray(is_far)
+
+    @property
+    def limit(self) -> Limit:
+        """The rank among reference rows that far queries exceed, and their number."""
+        n_references = 0 if self.reference is None else len(self.reference)
+        return limit_of(len(self.best), n_references)
+
+    @property
+    def reference_level(self) -> float | None:
+        """Closeness below which a query is farther than reference rows, but a few."""
+        if self.reference is None:
+            return None
+        rank = self.limit.rank
+        return float(np.partition(self.reference, rank - 1)[rank - 1])
+
+    @property
+    def has_far(self) -> bool:
+        """True if enough queries are far, or if the queries do not fit."""
+        return not self.fits or self.n_far >= self.limit.least_far
 
     @property
     def n_far(self) -> int:
@@ -140,34 +183,76 @@ class Nearness:
         return int(np.count_nonzero(self.far))
 
     @property
-    def stand_out(self) -> float:
+    def near_share(self) -> float:
         """Share of the queries that are nearer than 95 % of their mixtures."""
         return _share_above(self.best, self.unrelated)
 
     @property
-    def stand_out_of_known(self) -> float | None:
-        """Share of the queries that are nearer than 95 % of the mixtures of rows."""
-        if self.known_unrelated is None:
+    def near_share_by_reference(self) -> float | None:
+        """Share of the queries that are nearer than 95 % of mixtures of references."""
+        if self.reference_unrelated is None:
             return None
-        return _share_above(self.best, self.known_unrelated)
+        return _share_above(self.best, self.reference_unrelated)
 
     @property
-    def known_stand_out(self) -> float | None:
-        """Share of the known rows that are nearer than 95 % of their mixtures."""
-        if self.known is None or self.known_unrelated is None:
+    def reference_near_share(self) -> float | None:
+        """Share of the reference rows that are nearer than 95 % of their mixtures."""
+        if self.reference is None or self.reference_unrelated is None:
             return None
-        return _share_above(self.known, self.known_unrelated)
+        return _share_above(self.reference, self.reference_unrelated)
 
     @property
     def fits(self) -> bool:
         """False if the queries as a whole are as far from the rows as mixtures are."""
-        stand_out_of_known = self.stand_out_of_known
-        known_stand_out = self.known_stand_out
-        if stand_out_of_known is None or known_stand_out is None:
+        by_reference = self.near_share_by_reference
+        reference_share = self.reference_near_share
+        if by_reference is None or reference_share is None:
             return True
-        rows_stand_out = reaches(known_stand_out, FITTING)
-        queries_do_not = reaches(UNFITTING, max(self.stand_out, stand_out_of_known))
-        return not (rows_stand_out and queries_do_not)
+        rows_are_near = reaches(reference_share, FITTING)
+        queries_are_not = reaches(UNFITTING, max(self.near_share, by_reference))
+        return not (rows_are_near and queries_are_not)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How much farther than reference rows how many queries have to be."""
+
+    rank: int
+    """A far query is worse than this many of the worst reference rows, and the last."""
+    least_far: int
+    """Smallest number of far queries that is reported."""
+
+
+def limit_of(n_queries: int, n_references: int) -> Limit:
+    """Choose the limit that queries drawn like the reference rows rarely exceed.
+
+    Let t be the reported number of queries and j the rank. At least t queries are worse
+    than the j-th worst reference row if at least t of the t + j − 1 worst values of
+    both belong to queries. If both are drawn alike, this number is hypergeometric.
+
+    If there are few reference rows, no rank is enough for the usual t. Then t is
+    raised: the t worst values all belong to queries with a probability of at most
+    (m / (m + R))ᵗ, with m queries and R reference rows.
+
+    Examples
+    --------
+    >>> limit_of(400, 1_500), limit_of(1_500, 100)
+    (Limit(rank=6, least_far=5), Limit(rank=1, least_far=47))
+    """
+    from scipy.stats import hypergeom
+
+    least_far = max(LEAST_FAR, math.ceil(LEAST_FAR_SHARE * n_queries))
+    if not n_references:
+        return Limit(1, least_far)
+    total = n_queries + n_references
+    ranks = np.arange(1, n_references + 1)
+    n_worst = least_far + ranks - 1
+    probabilities = hypergeom.sf(least_far - 1, total, n_queries, n_worst)
+    rank = int(np.count_nonzero(probabilities <= FALSE_ALARM))
+    if rank:
+        return Limit(rank, least_far)
+    share = n_queries / total
+    return Limit(1, math.ceil(math.log(FALSE_ALARM) / math.log(share)))
 
 
 def closeness(order: Order, queries: Floats, values: Floats) -> Floats:
@@ -234,7 +319,7 @@ def nearness(
     order: Order,
     queries: Floats,
     values: Floats,
-    known: Floats | None,
+    references: Floats | None,
     own: Indices | None,
     rng: np.random.Generator,
 ) -> Nearness | None:
@@ -248,10 +333,10 @@ def nearness(
         Different queries.
     values : array of shape (m,)
         The value of the best row of each query.
-    known : array of shape (q, k), optional
-        Rows that are known to fit.
+    references : array of shape (q, k), optional
+        Rows that fit by definition.
     own : array of int (q,), optional
-        Number of the candidate that each known row itself is.
+        Number of the candidate that each reference row itself is.
     rng : numpy Generator
         Draws the mixtures.
 
@@ -263,20 +348,22 @@ def nearness(
     """
     if len(queries) < MIN_QUERIES or order.measure == "hyperbolic":
         return None
-    known_best = known_unrelated = None
+    reference = reference_unrelated = None
     unrelated = _of_mixtures(order, queries, rng)
-    if known is not None and len(known) >= MIN_QUERIES:
-        sample = np.sort(rng.permutation(len(known))[:N_QUERIES])
+    if references is not None and len(references) >= MIN_QUERIES:
+        n_that_fit = MOST_PRODUCTS // (len(order.candidates) * queries.shape[1])
+        most = min(MOST_REFERENCES, max(N_QUERIES, n_that_fit))
+        sample = sample_rows(len(references), most, rng)
         own_of_sample = None if own is None else own[sample]
-        found = best_matches(order, known[sample], 1, own=own_of_sample)
-        known_best = closeness(order, known[sample], found.values[:, 0])
-        known_unrelated = _of_mixtures(order, known, rng)
+        lists = best_matches(order, references[sample], 1, own=own_of_sample)
+        reference = closeness(order, references[sample], lists.values[:, 0])
+        reference_unrelated = _of_mixtures(order, references, rng)
     return Nearness(
         is_angle=order.measure == "cosine" and order.bias is None,
         best=closeness(order, queries, values),
         unrelated=unrelated,
-        known=known_best,
-        known_unrelated=known_unrelated,
+        reference=reference,
+        reference_unrelated=reference_unrelated,
     )
 
 

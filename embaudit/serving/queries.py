@@ -73,7 +73,7 @@ from embaudit.serving.index_metric import (
     index_measure,
     trained_measure,
 )
-from embaudit.serving.nearness import Nearness, nearness
+from embaudit.serving.nearness import MOST_REFERENCES, Nearness, nearness
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,20 +84,16 @@ UNREACHED = 0.01
 """Rows in no list are reported if at least this share of all rows is in no list beyond
 chance."""
 HANDFUL = 5
-"""Smallest reported number of rows in no list beyond chance, and of far queries."""
+"""Smallest reported number of rows in no list beyond chance."""
 RARE = 0.25
 """Rows in no list are reported if their popularity, by the estimate of Good and Turing,
 is at most this share of the average popularity."""
 DEVIATIONS = 4.0
 """Standard deviations by which more rows must be in no list than by chance."""
-FAR = 0.01
-"""Smallest share of far queries that is reported."""
 MOST_PRODUCTS = 10**12
 """Largest number of products of two entries for the lists (about 1 minute)."""
 LEAST_QUERIES = 1_000
 """Number of queries whose lists are computed even if this takes longer."""
-MOST_KNOWN = 4_096
-"""Largest number of rows known to fit whose nearness is compared with the queries'."""
 MOST_EXAMINED = 16
 """Largest number of rows in no list that are tested: can any query list them first?"""
 SHOWN = 10
@@ -159,8 +155,8 @@ class QueryReach(Result):
     """Rows in no list of which it was decided whether any query lists them first."""
     never_first: Indices
     """Examined rows that no query at all lists first."""
-    known_title: str
-    """Title of the rows that are known to fit: "item", or the title of a left row."""
+    reference_title: str
+    """Title of the reference rows: "item", or the title of a left row."""
     nearness: Nearness | None
     """How near the queries come to their best rows; None if this cannot be judged."""
 
@@ -255,12 +251,8 @@ class QueryReach(Result):
 
     @property
     def has_far(self) -> bool:
-        """True if five and 1 % of the queries are far, or the queries do not fit."""
-        if self.nearness is None:
-            return False
-        if not self.nearness.fits:
-            return True
-        return self.nearness.n_far >= max(HANDFUL, FAR * len(self.queries))
+        """True if clearly some queries are far, or if the queries do not fit."""
+        return self.nearness is not None and self.nearness.has_far
 
     # Sentences
 
@@ -441,21 +433,22 @@ class QueryReach(Result):
         typical = self._level(near.typical)
         unrelated = self._level(near.unrelated_level)
         if not near.fits:
-            known = percent(near.known_stand_out or 0.0)
+            reference = percent(near.reference_near_share or 0.0)
             return (
                 f"The queries do not fit these {self.items}: only "
-                f"{percent(near.stand_out)} of them are nearer to some {self.item} "
+                f"{percent(near.near_share)} of them are nearer to some {self.item} "
                 "than 95 % of unrelated queries (random mixtures of all queries). Of "
-                f"the {self.known_title}s, {known} are nearer than 95 % of mixtures of "
-                f"{self.known_title}s. The best {word} of the typical (median) query "
-                f"is {typical}, and that of the typical unrelated query {unrelated}."
+                f"the {self.reference_title}s, {reference} are nearer than 95 % of "
+                f"mixtures of {self.reference_title}s. The best {word} of the typical "
+                f"(median) query is {typical}, and that of the typical unrelated query "
+                f"{unrelated}."
             )
         if not near.n_far:
             found = f"No query is far from all {self.items}"
             if not near.shows_subjects:
                 found = (
                     f"No query is clearly far from all {self.items}, but only "
-                    f"{percent(near.stand_out)} of the queries are nearer to some "
+                    f"{percent(near.near_share)} of the queries are nearer to some "
                     f"{self.item} than 95 % of unrelated queries (random mixtures of "
                     "all queries)"
                 )
@@ -572,17 +565,13 @@ class QueryReach(Result):
         share : float
             Share of the lists that hold it.
         """
-        order = np.argsort(-self.counts, kind="stable")[:SHOWN]
-        return [
-            {
-                "row": int(self.rows[place]),
-                "name": self._row_name(int(self.rows[place])),
-                "lists": int(self.counts[place]),
-                "share": float(self.counts[place] / len(self.queries)),
-            }
-            for place in order
-            if self.counts[place]
-        ]
+        records = []
+        for place in np.argsort(-self.counts, kind="stable")[:SHOWN]:
+            count = int(self.counts[place])
+            if count:
+                share = count / len(self.queries)
+                records.append({**self._record(place), "share": share})
+        return records
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record per different row.
@@ -596,14 +585,16 @@ class QueryReach(Result):
         lists : int
             Number of lists that hold it.
         """
-        return [
-            {
-                "row": int(row),
-                "name": self._row_name(int(row)),
-                "lists": int(count),
-            }
-            for row, count in zip(self.rows, self.counts, strict=True)
-        ]
+        return [self._record(place) for place in range(len(self.rows))]
+
+    def _record(self, place: int) -> dict[str, Any]:
+        """Describe a row that lists can hold, by its place in `rows`."""
+        row = int(self.rows[place])
+        return {
+            "row": row,
+            "name": self._row_name(row),
+            "lists": int(self.counts[place]),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line per different row; the columns are those of `records`."""
@@ -742,7 +733,7 @@ def query_reach(
     model = reading.model
     require_length(n_neighbours, model.n_right)
     side = query_side(model, queries)
-    return reach_of(
+    return measure_reach(
         model,
         side,
         served,
@@ -783,7 +774,7 @@ def query_side(
     return table.right_side
 
 
-def reach_of(
+def measure_reach(
     model: FactorModel,
     query_rows: Side,
     served: Served | None,
@@ -844,7 +835,7 @@ def reach_of(
         by_length = unreached[largest_first(-norms[unreached])]
         examined = np.sort(by_length[:MOST_EXAMINED])
         never_first = _never_first(model, bias, examined)
-    known, own = _known_rows(model, query_rows, rows, rng)
+    references, own = _reference_rows(model, query_rows, rows, rng)
     title = "query"
     if query_rows is model.left_side:
         title = query_rows.title
@@ -869,8 +860,10 @@ def reach_of(
         lengths=lengths,
         examined=examined,
         never_first=never_first,
-        known_title=side.title if model.left_side is None else model.left_side.title,
-        nearness=nearness(order, queries, best.values[:, 0], known, own, rng),
+        reference_title=side.title
+        if model.left_side is None
+        else model.left_side.title,
+        nearness=nearness(order, queries, best.values[:, 0], references, own, rng),
     )
 
 
@@ -970,10 +963,10 @@ def _never_first(model: FactorModel, bias: Floats | None, rows: Indices) -> Indi
     return np.asarray(rows[argmaxable(head, rows=rows).cannot])
 
 
-def _known_rows(
+def _reference_rows(
     model: FactorModel, query_rows: Side, rows: Indices, rng: np.random.Generator
 ) -> tuple[Floats | None, Indices | None]:
-    """Return rows that are known to be near to rows of the lists.
+    """Return the reference rows of `embaudit.serving.nearness`.
 
     These are left rows of a model of two sides, or rows of the lists themselves with
     their places among these. A softmax head without inputs has none, and neither has a
@@ -983,12 +976,12 @@ def _known_rows(
     if query_rows is left:
         return None, None
     if left is not None:
-        sample = sample_rows(left.directed, MOST_KNOWN, rng)
+        sample = sample_rows(left.directed, MOST_REFERENCES, rng)
         block = np.ascontiguousarray(left.rows[sample], dtype=np.float64)
         return model.product_rows("left", block), None
     if model.link.name == "softmax":
         return None, None
     norms = model.right_side.norms
-    places = sample_rows(np.flatnonzero(norms[rows] > 0), MOST_KNOWN, rng)
+    places = sample_rows(np.flatnonzero(norms[rows] > 0), MOST_REFERENCES, rng)
     block = np.ascontiguousarray(model.right[rows[places]], dtype=np.float64)
     return block, places

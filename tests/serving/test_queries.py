@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from embaudit.serving.equal_popularity import (
     unreached_by_chance,
 )
 from embaudit.serving.index_metric import SERVED
-from embaudit.serving.nearness import closeness, mixtures
+from embaudit.serving.nearness import Nearness, closeness, limit_of, mixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -288,7 +289,7 @@ def test_queries_in_dimensions_that_rows_lack_are_far_though_rows_have_no_subjec
     queries[:, 6:] *= 0.1
     queries[:6, :6] = 0
     found = ea.query_reach(items, queries)
-    assert not found.nearness.stand_out > 0.5
+    assert not found.nearness.near_share > 0.5
     assert np.flatnonzero(found.nearness.far).tolist() == list(range(6))
 
 
@@ -327,6 +328,53 @@ def test_closeness_is_the_cosine_the_product_or_minus_the_distance() -> None:
             values = values / np.linalg.norm(queries, axis=1)
         near = closeness(order, queries, best.values[:, 0])
         np.testing.assert_allclose(near, values, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_queries", "n_rows"), [(60, 900), (400, 300), (900, 90)])
+def test_queries_drawn_like_the_rows_are_rarely_reported(
+    n_queries: int, n_rows: int
+) -> None:
+    """The bound of 5 % holds for the ranks alone, without the other two conditions."""
+    draw = np.random.default_rng(0)
+    limit = limit_of(n_queries, n_rows)
+    n_reports = 0
+    for _ in range(2_000):
+        values = draw.standard_cauchy(n_queries + n_rows)
+        level = np.sort(values[n_queries:])[limit.rank - 1]
+        n_reports += (values[:n_queries] < level).sum() >= limit.least_far
+    assert n_reports / 2_000 <= 0.05 + 0.012
+    # The rank is the largest one, or the number of queries the smallest one.
+    assert n_reports / 2_000 > 0.02
+
+
+@pytest.mark.parametrize("served", ["l2", "cosine"])
+def test_long_queries_are_not_far_if_rows_are_as_long(served: Any) -> None:
+    """Rows of heavy tails are isolated, and so are queries that are drawn like them."""
+    n_reports = 0
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        both = draw.standard_normal((800, 12)) + 0.5
+        both *= np.exp(0.8 * draw.standard_normal((800, 1)))
+        found = ea.query_reach(both[:500], both[500:], served=served)
+        n_reports += found.has_far
+    assert n_reports <= 3
+
+
+def test_a_far_query_is_farther_than_nearly_all_rows() -> None:
+    near = Nearness(
+        is_angle=False,
+        best=np.append(np.full(395, 0.9), np.full(5, 0.1)),
+        unrelated=np.full(400, 0.5),
+        reference=np.full(1_500, 0.8),
+        reference_unrelated=np.full(400, 0.5),
+    )
+    assert (near.n_far, near.has_far) == (5, True)
+    # The sixth worst of 1,500 rows limits far queries; five isolated rows do not.
+    isolated = near.reference.copy()
+    isolated[:5] = 0.05
+    assert replace(near, reference=isolated).has_far
+    isolated[5] = 0.1
+    assert replace(near, reference=isolated).n_far == 0
 
 
 # Laws
@@ -470,7 +518,7 @@ def test_titles_find_films_by_their_words(shared_data: Callable[[str], Path]) ->
     values = similarities("cosine", queries[found.queries], items[found.rows])
     np.testing.assert_array_equal(found.counts, counts_of(values, 10))
     # Titles have the subjects of films; turned at random, they lose them.
-    assert found.nearness.stand_out > 0.9
+    assert found.nearness.near_share > 0.9
     assert found.nearness.fits
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(128, 128)))[0]
     assert not ea.query_reach(items, queries @ turn).nearness.fits
@@ -566,7 +614,7 @@ def test_unrelated_queries_are_not_called_near():
     queries = draw.standard_normal((400, 16))
     found = ea.query_reach(FactorModel.from_user_item(queries, items))
     assert found.nearness.n_far == 0
-    assert found.nearness.stand_out < 0.1
+    assert found.nearness.near_share < 0.1
     assert found.on_far.startswith("No query is clearly far from all items, but only ")
     near = centres[draw.integers(10, size=400)] + 0.3 * draw.standard_normal((400, 16))
     found = ea.query_reach(items, near, served="cosine")
