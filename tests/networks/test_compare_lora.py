@@ -86,7 +86,7 @@ def test_all_figures_against_dense_matrices(written):
         assert module.cosine == pytest.approx(cosine)
 
 
-def test_the_stored_factors_have_any_cosine(written):
+def test_rotations_move_the_cosine_of_stored_factors_and_no_update(written):
     """Rotations of the dimensions reach both ends, and they change no update."""
     b, a = pair(0)
     others = pair(1)
