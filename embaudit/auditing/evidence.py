@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -41,7 +41,7 @@ from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
 from embaudit.canonical import Position, position
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis, stored_columns, turned
-from embaudit.core.checked import Indices, as_count, require_one_of
+from embaudit.core.checked import Floats, Indices, as_count, require_one_of
 from embaudit.core.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.core.progress import announced
 from embaudit.core.ties import largest_first
@@ -377,48 +377,31 @@ def gather(
     rng : int
         Seed of every draw.
     """
-    options = AuditOptions() if options is None else options
+    if options is None:
+        options = AuditOptions()
     effort = options.effort
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
-    side: SideName = "left" if options.role == "left" else "right"
+    side: SideName = "right"
+    if options.role == "left":
+        side = "left"
     require_length(options.n_neighbours, len(model.side(side)))
     sizes: dict[str, Any] = {
         "n_neighbours": options.n_neighbours,
         "n_lists": effort.n_lists,
     }
-    with announced("finding the span of the rows"):
-        whole, basis = model, span_basis(model)
-        columns = stored_columns(basis)
-        model = turned(whole, basis)
-    spanned, head, norm = model, None, None
-    # Labels that are measured outside of the head's own evidence: all eligible labels
-    # of a small head, a sample of them for a large one.
-    n_labels = panel_size(model.rank, effort.n_lists)
-    labels = sample_rows(
-        model.right_side.eligible_rows, n_labels, np.random.default_rng(rng)
-    )
-    if model.link.name == "softmax":
-        # The head has a generator of its own, so that the sizes of its samples do not
-        # change later draws.
-        head = head_report(
-            model,
-            n_labels=n_labels,
-            n_pairs=min(N_PAIRS, effort.n_pairs),
-            n_gauges=min(N_GAUGES, effort.n_gauges),
-            max_condition=options.max_condition,
-            hull=options.hull,
-            rng=np.random.default_rng(rng),
-            **sizes,
-        )
-        rows = labels
-    model = _with_rows(model, rows)
+    stages = _stages(model, options, rows, sizes, rng)
+    whole, head, labels = stages.whole, stages.head, stages.labels
+    model = stages.compared
+    norm = None
     if final_norm is not None:
         norm = norm_evidence(
             whole, final_norm, labels=labels, rng=np.random.default_rng(rng), **sizes
         )
     selected = require_roles(model, options.roles, options.role)
     require_ordinary_size(model)
-    rows_to_show = find_rows(model, side, options.show) if options.show else None
+    rows_to_show = None
+    if options.show:
+        rows_to_show = find_rows(model, side, options.show)
     checked = with_probes(model, draw)
     with announced("drawing equivalent models"):
         equivalents = equivalent_models(
@@ -426,7 +409,7 @@ def gather(
             groups=options.groups,
             n_gauges=effort.n_gauges,
             max_condition=options.max_condition,
-            basis=basis,
+            basis=stages.basis,
             rng=draw,
         )
     with announced("sampling pairs and lists"):
@@ -438,12 +421,11 @@ def gather(
     with one_blas_thread():
         # Whether cosines can move at all is concluded for the whole class
         # (docs/theory.md, "There are no others"), because visits of any number of
-        # models could not prove that nothing moves. All rows of a table decide. Of a
-        # head the sampled labels do, in the dimensions that all labels span.
+        # models could not prove that nothing moves.
         equivalence = equivalence_class_of(
-            spanned if head is None else model,
+            stages.deciding,
             selected,
-            uncut=spanned,
+            uncut=stages.spanned,
             width=whole.rank,
             rng=rng,
         )
@@ -453,9 +435,9 @@ def gather(
         # both run at the same time. The last attack takes longest, so it starts first.
         jobs = attack_jobs(model, bounded, options, draw)[::-1]
         results = results_of([*jobs, *visits], "visiting equivalent models")
-        attacks, visited = results[: len(jobs)][::-1], results[len(jobs) :]
-        stored = model if basis is None else _with_rows(whole, rows)
-        limits = limits_of(model, bounded, options, attacks, draw, stored=stored)
+        attacks = results[: len(jobs)][::-1]
+        visited = results[len(jobs) :]
+        limits = limits_of(model, bounded, options, attacks, draw, stored=stages.stored)
         # Models that attacks found are measured on the same pairs and lists as all
         # other models, not on the sample of the attack.
         attacked = [
@@ -474,7 +456,7 @@ def gather(
             visited[0][1],
             options.n_neighbours,
             parts,
-            columns,
+            stages.columns,
             rng,
         )
         lists: list[Callable[[], Any]] = [
@@ -486,45 +468,141 @@ def gather(
         )
         if rows_to_show is None:
             rows_to_show = _long_rows(model, side, SHOWN, draw)
-        # Lists are shown in a drawn model, because a model that an attack found was
-        # searched for its lists. The rearranged model is included: it exists where only
-        # rotations are drawn, which move nothing.
-        rearranged = [
-            (equivalent, visit)
-            for equivalent, visit in zip(attacked, visited_again, strict=True)
-            if equivalent.kind == REARRANGED
-        ]
-        candidates = [*zip(equivalents, visited, strict=True), *rearranged]
-        furthest = _furthest(candidates, side)
+        visits_of_drawn = zip(equivalents, visited, strict=True)
+        rearranged = _rearranged(zip(attacked, visited_again, strict=True))
+        furthest = _furthest([*visits_of_drawn, *rearranged], side)
         with announced("comparing neighbours"):
             compared = _compared(probe, equivalence, furthest, side, rows_to_show)
-            compared |= _nearly_equal(
-                whole, options, side, _whole_rows(rows_to_show, side, head, labels), rng
-            )
+            shown = _whole_rows(rows_to_show, side, head, labels)
+            near = _nearly_equal(whole, options, side, shown, rng)
+    all_visited = [*visited, *visited_again]
     return Evidence(
         model=model,
-        columns=columns,
+        columns=stages.columns,
         width=whole.rank,
-        uncut=spanned if head is None and rows is not None else None,
+        uncut=stages.uncut,
         equivalence=equivalence,
         seed=rng,
         options=options,
         tying=whole.tying,
         equivalents=(*equivalents, *attacked),
-        drift=tuple(change for change, _ in (*visited, *visited_again)),
-        movement=tuple(moved for _, moved in (*visited, *visited_again)),
+        drift=tuple(change for change, _ in all_visited),
+        movement=tuple(moved for _, moved in all_visited),
         limits=limits,
         head=head,
         norm=norm,
         served=served_by_index,
         reach=reached,
-        **(forms | compared),
+        **forms,
+        **compared,
+        **near,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Stages:
+    """One model as stored, in the dimensions of its rows, and with fewer rows."""
+
+    whole: FactorModel
+    """The model as stored, with all rows."""
+    basis: Floats | None
+    """Basis of the dimensions that the rows span; None if they span all columns."""
+    spanned: FactorModel
+    """All rows in the dimensions that they span."""
+    head: HeadReport | None
+    """Measurements of all labels of a head; None for other models."""
+    labels: Indices
+    """Labels that are measured outside of the head's own evidence."""
+    rows: Indices | None
+    """Right rows of `compared`; None for all."""
+    compared: FactorModel
+    """The rows that are compared with those of equivalent models."""
+
+    @property
+    def columns(self) -> tuple[int, ...] | None:
+        """The stored column of each column of `spanned`, if columns were dropped."""
+        return stored_columns(self.basis)
+
+    @property
+    def deciding(self) -> FactorModel:
+        """The rows that decide whether cosines can move.
+
+        All rows of a table decide. Of a head the sampled labels do, in the dimensions
+        that all labels span.
+        """
+        if self.head is None:
+            return self.spanned
+        return self.compared
+
+    @property
+    def stored(self) -> FactorModel:
+        """The compared rows with their columns as stored."""
+        if self.basis is None:
+            return self.compared
+        return _with_rows(self.whole, self.rows)
+
+    @property
+    def uncut(self) -> FactorModel | None:
+        """All rows of a table, if only some of them are compared."""
+        if self.head is not None or self.rows is None:
+            return None
+        return self.spanned
+
+
+def _stages(
+    whole: FactorModel,
+    options: AuditOptions,
+    rows: Indices | None,
+    sizes: Mapping[str, Any],
+    rng: int,
+) -> _Stages:
+    """Find the span of the rows, measure all labels of a head, and select the rows.
+
+    Parameters
+    ----------
+    whole : FactorModel
+        The model as stored, with all rows.
+    options : AuditOptions
+        Sample sizes.
+    rows : array of int, optional
+        Rows of one table to compare; all by default. Of a head, labels are drawn.
+    sizes : mapping
+        Length and number of the neighbour lists.
+    rng : int
+        Seed of the draws. Labels and the report of a head have generators of their own,
+        so that the sizes of their samples do not change later draws.
+    """
+    effort = options.effort
+    with announced("finding the span of the rows"):
+        basis = span_basis(whole)
+        spanned = turned(whole, basis)
+    # All eligible labels of a small head, a sample of them for a large one.
+    n_labels = panel_size(spanned.rank, effort.n_lists)
+    labels = sample_rows(
+        spanned.right_side.eligible_rows, n_labels, np.random.default_rng(rng)
+    )
+    head = None
+    if spanned.link.name == "softmax":
+        head = head_report(
+            spanned,
+            n_labels=n_labels,
+            n_pairs=min(N_PAIRS, effort.n_pairs),
+            n_gauges=min(N_GAUGES, effort.n_gauges),
+            max_condition=options.max_condition,
+            hull=options.hull,
+            rng=np.random.default_rng(rng),
+            **sizes,
+        )
+        rows = labels
+    compared = _with_rows(spanned, rows)
+    return _Stages(whole, basis, spanned, head, labels, rows, compared)
 
 
 def _with_rows(model: FactorModel, rows: Indices | None) -> FactorModel:
     """Return a model with some right rows only; None stands for all of them."""
-    return model if rows is None else only_labels(model, rows)
+    if rows is None:
+        return model
+    return only_labels(model, rows)
 
 
 def _served(
@@ -537,15 +615,12 @@ def _served(
     """Compare the lists of the index with those of the model, if its measure is known.
 
     A quick audit of a long table searches only its sample of rows, like all its other
-    lists, and the size of the sample is stated with the lists. An index of a head lists
-    all labels, so its sample of labels is not used.
+    lists, and the size of the sample is stated with the lists.
 
     The generator is seeded anew, so that this changes no other draw.
     """
     if options.served is None and not has_metric(stated):
         return None
-    if model.link.name == "softmax":
-        rows = None
     return served_lists(
         model,
         options.served,
@@ -599,6 +674,22 @@ def _visits(
 
     samples = DriftSample.draw_several(checked, len(equivalents), draw)
     return [partial(visit, *pair) for pair in zip(equivalents, samples, strict=True)]
+
+
+def _rearranged(
+    visits: Iterable[tuple[EquivalentModel, _Visit]],
+) -> list[tuple[EquivalentModel, _Visit]]:
+    """Return the visits of rearranged models among those that were searched for.
+
+    Lists are shown in a drawn model, because a model that an attack found was searched
+    for its lists. A rearranged model was not. It exists where only rotations are drawn,
+    which move nothing.
+    """
+    return [
+        (equivalent, visit)
+        for equivalent, visit in visits
+        if equivalent.kind == REARRANGED
+    ]
 
 
 def _furthest(
