@@ -121,7 +121,7 @@ def _state(path: Path) -> list[tuple[int, ...]]:
 
     The log next to a file holds changes that are not in the file yet.
     """
-    states = []
+    states: list[tuple[int, ...]] = []
     for file in (path, path.with_name(f"{path.name}.wal")):
         if file.exists():
             status = file.stat()
