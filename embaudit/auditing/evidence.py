@@ -142,6 +142,8 @@ class Evidence:
     """Traits of the rows, one record per side; for a head, traits of all its labels."""
     served: IndexMetric | None = None
     """The lists of an index of these vectors; None if its measure is not known."""
+    stated: Metric | None = None
+    """How the store of the model compares rows; None if the model is in no store."""
     reach: QueryReach | None = None
     """The rows that queries find; None without queries."""
 
@@ -492,6 +494,7 @@ def gather(
         head=head,
         norm=norm,
         served=served_by_index,
+        stated=stated,
         reach=reached,
         **forms,
         **compared,

@@ -14,6 +14,7 @@ from embaudit.auditing.equivalents import ISOMETRY, REARRANGED, WORST
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import nearly_equal_notes
+from embaudit.auditing.findings.index_metric import WITHOUT_LISTS
 from embaudit.auditing.findings.movement_notes import of_drawn, unseen_too
 from embaudit.auditing.findings.undeclared_training import cases
 from embaudit.auditing.glance import glance_of, same_of
@@ -1013,8 +1014,8 @@ def _served(audit: Audit) -> Section:
     title = "What your index lists"
     served = audit.evidence.served
     if served is None or not audit.predictions_hold:
-        asked = tuple(note.text for note in audit.notes if note.code == "not_served")
-        return Section("served", "Served", title, asked)
+        texts = tuple(note.text for note in audit.notes if note.code in WITHOUT_LISTS)
+        return Section("served", "Served", title, texts)
     rows = []
     worst = []
     for lists in served.directions:

@@ -20,6 +20,7 @@ from rich.text import Text
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.findings import nearly_equal_notes
+from embaudit.auditing.findings.index_metric import WITHOUT_LISTS
 from embaudit.auditing.glance import Glance
 from embaudit.auditing.wording import is_head
 from embaudit.core.answer_word import AnswerWord
@@ -134,8 +135,9 @@ def first_screen(
 def _on_index(audit: Audit) -> str:
     """Confirm the measure of the index, or ask for it; empty if there is a conflict."""
     notes = {finding.code: finding for finding in audit.notes}
-    if "not_served" in notes:
-        return notes["not_served"].text
+    for code in WITHOUT_LISTS:
+        if code in notes:
+            return notes[code].text
     served = audit.evidence.served
     if "served" not in notes or served is None or audit.options.served is None:
         return ""

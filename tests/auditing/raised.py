@@ -698,13 +698,17 @@ def indexes() -> dict[str, Evidence]:
         "rows of length 1": (alone(unit), "l2", None),
         "rows of one length": (alone(3 * unit), "dot", None),
     }  # fmt: skip
-    return {
+    found = {
         f"an index {name}": evidence(
             model,
             served=served_lists(model, served, stated, rng=np.random.default_rng(0)),
         )
         for name, (model, served, stated) in models.items()
     }
+    found["an index by sums of differences"] = evidence(
+        alone(items), stated=Metric("l1", "the index i")
+    )
+    return found
 
 
 def searches() -> dict[str, Evidence]:

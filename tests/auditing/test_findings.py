@@ -8,9 +8,11 @@ import pytest
 from made import MODEL, drift, equal, evidence, moved, of_head, quiet
 from raised import LISTS, blind, compared, decayed, normed
 
+import embaudit as ea
 from embaudit.auditing.effect import is_effect
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.findings import conclusions
+from embaudit.io.intake import NOT_STATED, Metric
 from embaudit.model.final_norm import FinalNorm
 
 ISSUE = Severity.ISSUE
@@ -62,3 +64,16 @@ def test_where_the_check_failed_nothing_else_is_told():
     )
     (one,) = conclusions(failed)
     assert (one.code, one.value, one.scope.models) == ("EMB001", 2.0, "linear 2")
+
+
+@pytest.mark.parametrize("model", [MODEL, ea.FactorModel.from_vectors(MODEL.right)])
+def test_lists_by_a_metric_that_is_not_compared_are_named_in_one_sentence(model):
+    codes = ("served", "not_served", "not_compared")
+    for name in ("l1", "hyperbolic", "metric 23 of FAISS"):
+        case = evidence(model, stated=Metric(name, "the index i"))
+        (note,) = [one for one in conclusions(case) if one.code in codes]
+        assert note.code == "not_compared"
+        assert note.text.startswith(f"Metric of the index: {name}, as the index i says")
+    unknown = evidence(model, stated=Metric(NOT_STATED, "the table has no index"))
+    assert not drawn(unknown, "not_compared")
+    assert not drawn(evidence(model), "not_compared")

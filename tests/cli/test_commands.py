@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
+from store_files import write_sqlite_vec
 
 import embaudit as ea
 from embaudit.cli.app import app
@@ -145,3 +147,14 @@ def test_versions_name_the_blas_of_a_process_that_loaded_none():
     assert lines["embaudit"] == ea.__version__
     assert lines["numpy"] == np.__version__
     assert "threads" in lines["BLAS"]
+
+
+def test_an_index_whose_metric_is_not_compared_is_named_once(embaudit, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)
+    path = tmp_path / "films.db"
+    columns = "id integer primary key, v float[{width}] distance_metric=L1"
+    write_sqlite_vec(path, rows, range(40), columns=columns)
+    result = embaudit("audit", path, "--quick", "--out", "audit.html")
+    sentence = "Its lists are not compared with those of the model"
+    assert " ".join(result.out.split()).count(sentence) == 1
+    assert sentence in " ".join(Path("audit.html").read_text().split())

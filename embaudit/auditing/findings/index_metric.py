@@ -19,8 +19,11 @@ from embaudit.serving.index_metric import (
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
+    from embaudit.io.intake import Metric
 
-NOTES = ("served", "not_served")
+WITHOUT_LISTS = ("not_served", "not_compared")
+"""Words of the notes on lists that were not compared."""
+NOTES = ("served", *WITHOUT_LISTS)
 """Words of the notes of this module."""
 ENTRY = Entry(
     "EMB501",
@@ -67,7 +70,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     """Report how many rows the index lists that the model does not list."""
     served = evidence.served
     if served is None:
-        yield from _ask(evidence)
+        if evidence.stated is not None and evidence.stated.is_stated:
+            yield _not_compared(evidence, evidence.stated)
+        else:
+            yield from _ask(evidence)
         return
     if not served.directions:
         return
@@ -125,6 +131,23 @@ def _title(served: IndexMetric, lists: ServedLists) -> str:
     if lists.has_other_measure:
         return f"your index compares by {measure}, unlike the model: {changed} changes"
     return f"your index lacks the {lists.item} bias: {changed} changes"
+
+
+def _not_compared(evidence: Evidence, stated: Metric) -> Finding:
+    """Say in one sentence that lists by the metric of the store are not compared."""
+    title = evidence.model.title("right")
+    return Finding(
+        code="not_compared",
+        severity=Severity.NOTE,
+        kind=Kind.UNDECIDED,
+        scope=AT_HAND,
+        rows=f"{title} lists",
+        text=(
+            f"Metric of the index: {stated}. Its lists are not compared with those of "
+            "the model, because only lists by cosine, inner product and Euclidean "
+            "distance are."
+        ),
+    )
 
 
 def _ask(evidence: Evidence) -> Iterator[Finding]:
