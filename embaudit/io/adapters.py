@@ -45,6 +45,9 @@ WILDCARDS = (r"\d+", ".*", r"\.", ".")
 """Parts that are regular expressions themselves."""
 MOST_WILDCARDS = 4
 """Largest number of wildcards that stand for several letters in a pattern."""
+OTHER_PRODUCTS = ("target_parameters", "use_bdlora", "use_qalora", "kasa_config")
+"""Settings with which the update is not `B A`: one product per expert or block, inputs
+that are averaged, or a diagonal matrix between both factors."""
 FROM_ZERO = (True, None, "gaussian", "eva", "orthogonal", "mica")
 """Values of `init_lora_weights` with which the product of the factors starts at 0.
 
@@ -221,6 +224,13 @@ def _config_of(folder: Path) -> dict[str, Any]:
             "LORA, whose update is a product of two matrices",
             kind,
         )
+    for setting in OTHER_PRODUCTS:
+        if config.get(setting):
+            raise must_be(
+                Sentence("the adapter of {}", File(path)),
+                "one pair of factors per module, whose update is their product",
+                f"one with {setting}, whose update is computed otherwise",
+            )
     numbers = {"lora_alpha": config.get("lora_alpha", 1)}
     patterns = config.get("alpha_pattern") or {}
     if not isinstance(patterns, dict):

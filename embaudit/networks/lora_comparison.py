@@ -37,6 +37,8 @@ ALIKE = math.sqrt(0.5)
 The nearest multiple of one update then leaves at most half of the squared length of the
 other one.
 """
+MOST_MODULES = 0.5
+"""Share of the changed modules whose updates must be alike if the adapters are."""
 DEVIATIONS = 5.0
 """Standard deviations by chance that the cosine of related updates must exceed."""
 MOST_ROUNDING = 0.05
@@ -53,11 +55,12 @@ class Likeness(StrEnum):
     SAME_UPDATE = "the same update in other factors"
     """The updates of all modules are equal up to the rounding of the factors."""
     ALIKE = "alike"
-    """The updates have a cosine of at least 0.71, and more than by chance."""
+    """The updates have a cosine of at least 0.71, together and in most modules, and
+    more than by chance."""
     OPPOSITE = "opposite"
-    """The updates have a cosine of at most -0.71, and one adapter undoes the other."""
+    """The same for a cosine of at most -0.71: one adapter undoes the other."""
     RELATED = "related, but not alike"
-    """The cosine is beyond chance, and below 0.71."""
+    """The cosine is beyond chance, and below 0.71 together or in most modules."""
     UNRELATED = "unrelated"
     """The cosine is one that unrelated updates have by chance."""
     UNDECIDED = "undecided"
@@ -240,11 +243,22 @@ class LoraComparison(Result):
             return Likeness.SAME_UPDATE
         if not exceeds(abs(cosine), DEVIATIONS * self.deviation):
             return Likeness.UNRELATED
-        if reaches(cosine, ALIKE):
+        if reaches(cosine, ALIKE) and self._share_of_modules(1) > MOST_MODULES:
             return Likeness.ALIKE
-        if reaches(-cosine, ALIKE):
+        if reaches(-cosine, ALIKE) and self._share_of_modules(-1) > MOST_MODULES:
             return Likeness.OPPOSITE
         return Likeness.RELATED
+
+    def _share_of_modules(self, sign: int) -> float:
+        """Return the share of all changed modules with a cosine of at least 0.71.
+
+        The lengths of updates of different modules cannot be compared well: one long
+        update, for example of an embedding, can hide that all others are unrelated.
+        """
+        changed = [module for module in self.modules if max(module.norms) > 0]
+        n_alike = sum(reaches(sign * module.cosine, ALIKE) for module in changed)
+        others = [*self.first_only.values(), *self.second_only.values()]
+        return n_alike / (len(changed) + sum(norm > 0 for norm in others))
 
     # Sentences
 

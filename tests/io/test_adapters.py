@@ -195,6 +195,8 @@ REFUSED = {
     "patterns": (PEFT, CONFIG | {"alpha_pattern": [1]}, "alpha_pattern .* must be a map"),
     "pattern": (PEFT, CONFIG | {"alpha_pattern": {"(": 1}}, r"names of modules.*; got '\('"),
     "wildcards": (PEFT, CONFIG | {"alpha_pattern": {r"\d+" * 5: 1}}, "names of modules"),
+    "experts": (PEFT, CONFIG | {"target_parameters": ["experts.up"]}, "got one with target_parameters"),
+    "diagonal": (PEFT, CONFIG | {"kasa_config": {"beta": 1.0}}, "got one with kasa_config"),
     "configuration": (PEFT, [], "must be a map in JSON"),
     "one module twice": (
         PEFT | {name.removeprefix("base_model.model."): x for name, x in PEFT.items()},

@@ -121,6 +121,23 @@ def test_two_adapters(tmp_path, modules, likeness):
     assert ea.compare_lora(one, other).likeness is likeness
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_one_long_update_does_not_make_adapters_alike(tmp_path, sign):
+    """The cosine of all updates is near 1 or -1, and two of three are unrelated."""
+    long = {"layers.0": ONE["layers.0"]}
+    short = [f"layers.{i}" for i in (1, 2)]
+    first, second = (
+        scaled({name: modules[name] for name in short}, 0.01)
+        for modules in (ONE, OTHER)
+    )
+    found = ea.compare_lora(
+        as_adapter(tmp_path, "one", long | first),
+        as_adapter(tmp_path, "other", scaled(long, sign) | second),
+    )
+    assert sign * found.cosine > 0.99
+    assert found.likeness is Likeness.RELATED
+
+
 def test_every_answer_has_an_adapter():
     assert {likeness for _, likeness in ANSWERS.values()} == set(Likeness)
 
