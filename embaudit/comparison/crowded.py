@@ -23,10 +23,7 @@ CROWDED = 2.0
 
 
 def kept_shares(
-    former: NeighbourLists,
-    latter: NeighbourLists,
-    first: Indices,
-    n: int | None = None,
+    former: NeighbourLists, latter: NeighbourLists, first: Indices
 ) -> Floats:
     """Return how far each former neighbour is kept in the latter lists.
 
@@ -36,13 +33,10 @@ def kept_shares(
         Lists of the same rows in the first and in the second model.
     first : array of shape (p,)
         The row that stands for each row in the lists.
-    n : int, optional
-        Number of entries of a list that are compared; all entries by default. If the
-        lists are longer, tied rows are counted in them, and not among all rows.
 
     Returns
     -------
-    array of shape (m, n)
+    array of shape (m, N)
         1 for a neighbour that is kept, 0 for one that is lost, and the chance to be
         listed for one that ties with many others.
 
@@ -56,17 +50,18 @@ def kept_shares(
     >>> float(kept_shares(before, collapsed, first).mean())
     0.25
     """
-    if n is None:
-        n = former.indices.shape[1]
-    old, new = former.first(n), latter.first(n)
-    kept = old.kept_in(new, tie=FLOAT32_TIE).astype(np.float64)
-    tied = np.flatnonzero(_is_tied(new))
+    kept = former.kept_in(latter, tie=FLOAT32_TIE).astype(np.float64)
+    tied = np.flatnonzero(_is_tied(latter))
     if not len(tied):
         return kept
-    old, new = old.of(tied), new.of(tied)
-    _, n_reach_before = _level_counts(former.of(tied), n, first)
-    n_above, n_reach = _level_counts(latter.of(tied), n, first)
-    chances = place_chances(n_reach_before, n_above, n_reach, n)
+    old, new = former.of(tied), latter.of(tied)
+    # If the last entry ties with no other row, only the entries reach it.
+    n_reach_before = np.count_nonzero(old.indices >= 0, axis=1)
+    tied_before = np.flatnonzero(_is_tied(old))
+    if len(tied_before):
+        _, n_reach_before[tied_before] = _level_counts(old.of(tied_before), first)
+    n_above, n_reach = _level_counts(new, first)
+    chances = place_chances(n_reach_before, n_above, n_reach, kept.shape[1])
 
     # Only neighbours at the level of the last entry share the last places.
     row, place = np.nonzero(old.indices >= 0)
@@ -115,32 +110,13 @@ def place_chances(
     return np.asarray(np.where(is_crowded, chances, 1.0))
 
 
-def _level_counts(
-    lists: NeighbourLists, n: int, first: Indices
-) -> tuple[Indices, Indices]:
-    """Count the rows above the n-th entry of each list, and the rows that reach it."""
-    # A row without neighbours has no last entry, so no row is above it or reaches it.
-    cosines = np.nan_to_num(lists.cosines, nan=-np.inf)
-    is_entry = ~np.isnan(lists.cosines[:, :n])
-    last = np.min(lists.cosines[:, :n], axis=1, where=is_entry, initial=np.inf)
-    n_above = np.count_nonzero(cosines > last[:, None] + FLOAT32_TIE, axis=1)
-    n_reach = np.count_nonzero(cosines >= last[:, None] - FLOAT32_TIE, axis=1)
-    # Rows that are not listed can reach the n-th entry, too.
-    incomplete = np.flatnonzero(lists.runner_up >= last - FLOAT32_TIE)
-    if len(incomplete):
-        n_above[incomplete], n_reach[incomplete] = _level_counts_of_all_rows(
-            lists.of(incomplete), last[incomplete], first
-        )
-    return n_above, n_reach
-
-
-def _level_counts_of_all_rows(
-    lists: NeighbourLists, last: Floats, first: Indices
-) -> tuple[Indices, Indices]:
-    """Count the rows above a cosine with each query, and the rows that reach it."""
+def _level_counts(lists: NeighbourLists, first: Indices) -> tuple[Indices, Indices]:
+    """Count the rows above the last entry of each list, and the rows that reach it."""
     queries = unit_rows(lists.searched[lists.rows], none=0)
     own = first[lists.rows]
-    highest_tied, lowest_tied = last[:, None] + FLOAT32_TIE, last[:, None] - FLOAT32_TIE
+    # A row without neighbours has no last entry, so no row is above it or reaches it.
+    is_entry = ~np.isnan(lists.cosines)
+    last = np.min(lists.cosines, axis=1, where=is_entry, initial=np.inf)[:, None]
     n_above = np.zeros(len(queries), dtype=np.intp)
     n_reach = np.zeros(len(queries), dtype=np.intp)
     for block in row_blocks(len(first), len(queries)):
@@ -150,6 +126,6 @@ def _level_counts_of_all_rows(
         # The same rows as in a search: no zero rows, no duplicates, not the row itself.
         cosines[:, ~rows.any(axis=1) | (first[block] != candidates)] = -np.inf
         cosines[own[:, None] == candidates] = -np.inf
-        n_above += np.count_nonzero(cosines > highest_tied, axis=1)
-        n_reach += np.count_nonzero(cosines >= lowest_tied, axis=1)
+        n_above += np.count_nonzero(cosines > last + FLOAT32_TIE, axis=1)
+        n_reach += np.count_nonzero(cosines >= last - FLOAT32_TIE, axis=1)
     return n_above, n_reach

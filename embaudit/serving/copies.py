@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.comparison.crowded import kept_shares
 from embaudit.core.checked import (
     RNG,
     Flags,
@@ -44,7 +43,7 @@ from embaudit.errors import must_be
 from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.io.options import is_path
-from embaudit.linalg.best_matches import Order, best_matches, shares_kept
+from embaudit.linalg.best_matches import Order, best_matches
 from embaudit.linalg.intervals import independent_draws, mean_interval
 from embaudit.linalg.nearest import (
     NeighbourLists,
@@ -66,6 +65,7 @@ from embaudit.serving.copy_formats import (
     format_named,
     is_format_name,
 )
+from embaudit.serving.copy_lists import Searched, shares_of_lists_kept
 from embaudit.serving.copy_proofs import (
     N_NEAREST,
     Changes,
@@ -118,6 +118,34 @@ def truncated_range(
     return float(middle - half), float(middle + half)
 
 
+def share_interval(shares: Floats, total: int) -> tuple[float, float]:
+    """Return the 95 % interval of the mean share of all lists.
+
+    It is the mean itself if all lists were measured. Losses that no drawn list shows
+    count, too: they can be in 3/n of all lists.
+
+    Parameters
+    ----------
+    shares : array of shape (n,)
+        Share of each drawn list that is kept.
+    total : int
+        Number of all lists.
+
+    Examples
+    --------
+    >>> share_interval(np.ones(300), 300)
+    (1.0, 1.0)
+    >>> low, high = share_interval(np.ones(300), 10**9)
+    >>> round(low, 4), high
+    (0.99, 1.0)
+    """
+    mean = float(shares.mean())
+    draws = independent_draws(len(shares), total)
+    low, high = mean_interval(shares, draws)
+    low = min(low, mean * (1 - min(1.0, UNSEEN_LOSSES / draws)))
+    return max(low, 0.0), min(high, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class StoredCopy:
     """One copy, and what it keeps."""
@@ -141,6 +169,8 @@ class StoredCopy:
     copied. The queries are the given ones, or otherwise the rows."""
     kept_by_query: Floats | None = field(repr=False)
     """(q,) share of the list of each given query that is kept; None without queries."""
+    n_given_queries: int
+    """Number of given queries; the measured ones are a sample of them."""
     angles: Floats = field(repr=False)
     """(p,) angle in degrees between each row and its copy; 180 for a row that has no
     direction in one of them."""
@@ -169,15 +199,8 @@ class StoredCopy:
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """95 % interval of this share over all rows.
-
-        It is the share itself if all lists were measured. Losses that no drawn list
-        shows count, too: they can be in 3/n of all lists.
-        """
-        draws = independent_draws(len(self.kept_by_list), self.n_rows)
-        low, high = mean_interval(self.kept_by_list, draws)
-        low = min(low, self.kept * (1 - min(1.0, UNSEEN_LOSSES / draws)))
-        return max(low, 0.0), min(high, 1.0)
+        """95 % interval of this share over all rows (see `share_interval`)."""
+        return share_interval(self.kept_by_list, self.n_rows)
 
     @property
     def kept_for_queries(self) -> float | None:
@@ -186,15 +209,34 @@ class StoredCopy:
             return None
         return float(self.kept_by_query.mean())
 
+    @cached_property
+    def interval_for_queries(self) -> tuple[float, float] | None:
+        """95 % interval of this share over all given queries; None without."""
+        if self.kept_by_query is None:
+            return None
+        return share_interval(self.kept_by_query, self.n_given_queries)
+
     @property
     def keeps_enough(self) -> bool:
-        """True if the copy keeps 99 % of all lists, at the low end of the interval."""
-        return reaches(self.interval[0], ENOUGH)
+        """True if the copy keeps 99 % of all lists, at the low end of the interval.
+
+        The lists of given queries count as much as those of rows: both have to be kept.
+        """
+        return all(reaches(low, ENOUGH) for low, _ in self._intervals)
 
     @property
     def may_keep_enough(self) -> bool:
         """True if the drawn lists leave it open whether the copy keeps 99 %."""
-        return not self.keeps_enough and reaches(self.interval[1], ENOUGH)
+        reaches_enough = all(reaches(high, ENOUGH) for _, high in self._intervals)
+        return reaches_enough and not self.keeps_enough
+
+    @property
+    def _intervals(self) -> list[tuple[float, float]]:
+        """The intervals of the lists of rows, and of given queries."""
+        intervals = [self.interval]
+        if self.interval_for_queries is not None:
+            intervals.append(self.interval_for_queries)
+        return intervals
 
     @property
     def median_angle(self) -> float:
@@ -241,6 +283,7 @@ class StoredCopy:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None stands for an undefined number."""
         low, high = self.interval
+        query_low, query_high = self.interval_for_queries or (None, None)
         return plain_dict(
             {
                 "copy": self.name,
@@ -252,6 +295,8 @@ class StoredCopy:
                 "proven": self.proven,
                 "proven_for_queries": self.proven_for_queries,
                 "kept_for_queries": self.kept_for_queries,
+                "kept_for_queries_ci_low": query_low,
+                "kept_for_queries_ci_high": query_high,
                 "median_angle": self.median_angle,
                 "largest_angle": self.largest_angle,
                 "sure_lead": self.sure_lead,
@@ -335,7 +380,7 @@ class CopyComparison(Result):
         proven_for_queries : float
             Share of the entries that stay for queries that are not copied.
         kept_for_queries : float | None
-            Share of the lists of given queries that is kept.
+            Share of the lists of given queries that is kept, with its interval.
         median_angle, largest_angle : float
             Angle in degrees between a row and its copy.
         sure_lead : float
@@ -392,6 +437,8 @@ class CopyComparison(Result):
     def conclusion(self) -> str:
         """Say which copy is the smallest one that keeps 99 % of the lists."""
         top = f"each {self.title}'s top {self.n}"
+        if self.n_queries is not None:
+            top += " and of the lists of the given queries"
         cheapest = self.cheapest
         if cheapest is None:
             most = max(self.copies, key=lambda copy: round(copy.kept, 9))
@@ -435,12 +482,13 @@ class CopyComparison(Result):
             f"{copy.name}: {_kept_words(copy)} of the lists kept, in {_bytes(copy)} "
             f"bytes per vector; rows turn by {_degrees(copy.median_angle)} (median)."
         ]
+        queries = "queries"
         if copy.kept_for_queries is not None and self.n_queries is not None:
-            queries = counted(self.n_queries, "given query", "given queries")
+            queries = "given queries"
+            number = counted(self.n_queries, "given query", "given queries")
             texts.append(
-                f"Of the lists of {queries}, {percent(copy.kept_for_queries)} are kept."
+                f"Of the lists of {number}, {percent(copy.kept_for_queries)} are kept."
             )
-        queries = "given queries" if self.n_queries is not None else "queries"
         if copy.proven == 0 and copy.proven_for_queries == 0:
             texts.append(
                 "These angles prove nothing: neighbours are nearer to each other than "
@@ -598,10 +646,17 @@ def compare_copies(
     made = [(name, *_copy_of(copy, side, role)) for name, copy in _named(copies)]
     if n_lists is not None:
         rows = sample_rows(rows, n_lists, draw)
-    search = _Search(side, rows, n, _query_rows(queries, side, n_lists, draw))
+    unit_queries = _unit_queries(queries, side)
+    search = _Search(side, rows, n)
+    if unit_queries is not None:
+        drawn: Indices = np.arange(len(unit_queries))
+        if n_lists is not None:
+            drawn = sample_rows(drawn, n_lists, draw)
+        search.add_queries(unit_queries[drawn], len(unit_queries))
     stored = []
     for name, copied, kind in made:
-        stored.append(_judged(name, copied, kind, search, model.row_title(role)))
+        copy = _judged(name, copied, kind, search, model.row_title(role))
+        stored.append(copy)
     return CopyComparison(
         role=role,
         title=title,
@@ -663,10 +718,8 @@ def _copy_of(
     return given_copy(copy, side, role), None
 
 
-def _query_rows(
-    queries: object, side: Side, most: int | None, draw: np.random.Generator
-) -> Floats | None:
-    """Return given queries as unit rows, at most so many of them."""
+def _unit_queries(queries: object, side: Side) -> Floats | None:
+    """Return given queries as unit rows, without zero rows; None without queries."""
     if queries is None:
         return None
     given = model_of(queries).side("right")
@@ -680,37 +733,43 @@ def _query_rows(
     rows = given.directed
     if not len(rows):
         raise must_be("queries", "vectors that are not all zero", "rows of zeros")
-    if most is not None:
-        rows = sample_rows(rows, most, draw)
     return unit_rows(given.rows[rows])
 
 
 class _Search:
     """The lists of the original, longer than needed, for rows and for queries."""
 
-    def __init__(
-        self, side: Side, rows: Indices, n: int, queries: Floats | None
-    ) -> None:
+    def __init__(self, side: Side, rows: Indices, n: int) -> None:
         self.side = side
         self.x: Rows = side.rows
-        self.rows = rows
         self.n = n
+        self.length = min(n + N_NEAREST, len(self.x) - 1)
+        nearest = neighbours(self.x, self.length, rows=rows)
+        self.former: NeighbourLists = nearest.first(n)
+        self.by_row = Searched(self.x, self.x, _lists_of_rows(nearest))
+        self.queries: Floats | None = None
+        self.by_query: Searched | None = None
+        self.n_given_queries = 0
+
+    def add_queries(self, queries: Floats, n_given: int) -> None:
+        """Search by queries of length 1, which are drawn from `n_given` queries."""
         self.queries = queries
-        length = min(n + N_NEAREST, len(self.x) - 1)
-        self.nearest = neighbours(self.x, length, rows=rows)
-        self.former: NeighbourLists = self.nearest.first(n)
-        self.lists = Lists(
-            self.nearest.indices, self.nearest.cosines, self.nearest.runner_up, rows
-        )
-        self.query_lists: Lists | None = None
-        if queries is not None:
-            order = Order("cosine", self.x)
-            self.by_query = best_matches(order, queries, n)
-            longer = best_matches(order, queries, min(n + N_NEAREST, len(self.x)))
-            values = np.where(longer.indices < 0, np.nan, longer.values)
-            # All other rows are at most as near as the last one.
-            bounds = longer.values[:, -1]
-            self.query_lists = Lists(longer.indices, values, bounds, None)
+        self.by_query = _searched_by(queries, self.x, self.length)
+        self.n_given_queries = n_given
+
+
+def _lists_of_rows(nearest: NeighbourLists) -> Lists:
+    """Return the lists of stored rows with the rows that they belong to."""
+    return Lists(nearest.indices, nearest.cosines, nearest.runner_up, nearest.rows)
+
+
+def _searched_by(queries: Floats, rows: Rows, length: int) -> Searched:
+    """Search a table by queries of length 1."""
+    best = best_matches(Order("cosine", rows), queries, length)
+    cosines = np.where(best.indices < 0, np.nan, best.values)
+    # All other rows are at most as near as the last one.
+    lists = Lists(best.indices, cosines, best.values[:, -1], None)
+    return Searched(rows, queries, lists)
 
 
 def _judged(
@@ -719,17 +778,12 @@ def _judged(
     """Measure one copy."""
     changes = measure_changes(search.x, copied)
     entries = search.former.indices >= 0
-    proven = stays_for_stored_rows(search.lists, search.n, search.x, changes)
-    if search.query_lists is None or search.queries is None:
-        for_queries = stays_for_queries(
-            search.lists, search.n, search.x, search.x, copied, changes
-        )
-        query_entries = entries
-    else:
-        for_queries = stays_for_queries(
-            search.query_lists, search.n, search.queries, search.x, copied, changes
-        )
-        query_entries = search.query_lists.indices[:, : search.n] >= 0
+    proven = stays_for_stored_rows(search.by_row.lists, search.n, search.x, changes)
+    asked = search.by_query or search.by_row
+    for_queries = stays_for_queries(
+        asked.lists, search.n, asked.queries, search.x, copied, changes
+    )
+    query_entries = asked.lists.indices[:, : search.n] >= 0
     head_share = head_cosine = in_axes = None
     if kind is not None and kind.n_kept is not None:
         # The cosine of a row and its head is the root of the share of the head.
@@ -748,6 +802,7 @@ def _judged(
         proven=_share(proven, entries),
         proven_for_queries=_share(for_queries, query_entries),
         kept_by_query=_kept_by_query(search, copied),
+        n_given_queries=search.n_given_queries,
         angles=np.degrees(changes.angles),
         n_lost=int(np.count_nonzero(~changes.is_listed[search.side.directed])),
         sure_lead=_sure_lead(changes),
@@ -767,20 +822,15 @@ def _share(flags: Flags, entries: Flags) -> float:
 
 def _kept_by_list(search: _Search, rows: Rows) -> Floats:
     """Return the share of each list that the same rows of a copy keep."""
-    former = search.nearest
-    # A row that ties with the last entry counts as kept, so it does not matter which
-    # of the tied rows are listed.
-    latter = neighbours(
-        rows, former.indices.shape[1], rows=former.rows, first_tied=False
-    )
-    shares = kept_shares(former, latter, np.arange(len(rows)), search.n)
-    n_entries = np.count_nonzero(search.former.indices >= 0, axis=1)
-    return np.asarray(shares.sum(axis=1) / np.maximum(n_entries, 1))
+    # The shares count tied rows, so it does not matter which of them are listed.
+    nearest = neighbours(rows, search.length, rows=search.former.rows, first_tied=False)
+    copy = Searched(rows, rows, _lists_of_rows(nearest))
+    return shares_of_lists_kept(search.by_row, copy, search.n)
 
 
 def _kept_by_query(search: _Search, copied: CopiedRows) -> Floats | None:
     """Return the share of the list of each given query that a copy keeps."""
-    if search.queries is None:
+    if search.queries is None or search.by_query is None:
         return None
     queries = search.queries
     n_columns = copied.rows.shape[1]
@@ -790,8 +840,8 @@ def _kept_by_query(search: _Search, copied: CopiedRows) -> Floats | None:
         queries = np.ascontiguousarray(queries[:, :n_columns])
     else:
         queries = np.pad(queries, ((0, 0), (0, n_columns - queries.shape[1])))
-    latter = best_matches(Order("cosine", copied.rows), queries, search.n)
-    return shares_kept(search.by_query, latter, FLOAT32_TIE)
+    copy = _searched_by(unit_rows(queries, none=0), copied.rows, search.length)
+    return shares_of_lists_kept(search.by_query, copy, search.n)
 
 
 def _median_cosine(lists: NeighbourLists, rows: Rows) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import embaudit as ea
 from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.errors import InputError
+from embaudit.linalg.best_matches import Order, best_matches
 from embaudit.linalg.nearest import neighbours
 from embaudit.serving import compare_copies, copy_proofs
 from embaudit.serving import copies as serving_copies
@@ -254,39 +256,95 @@ def test_kept_lists_are_those_of_a_sort_of_all_cosines(name):
     assert found.copies[0].interval == (found.copies[0].kept,) * 2
 
 
-def chances_by_hand(x: np.ndarray, signs: np.ndarray, n: int) -> np.ndarray:
-    """Return the chance of each former neighbour to be listed by Hamming distance.
+def shares_of_drawn_lists(before, after, n: int, n_draws: int) -> np.ndarray:
+    """List rows of a copy with tied ones in random order, and average the kept share.
 
-    Tied rows share the last places by chance if more than twice as many rows as before
-    reach them, as `kept_shares` documents it.
+    Parameters
+    ----------
+    before, after : array (m, p)
+        How near each row is to each query, -inf for the query itself. Numbers of the
+        copy are equal if rows tie.
     """
-    former = lists_by_hand(x, n)
-    distances = (signs[:, None] != signs[None]).sum(axis=2)
-    np.fill_diagonal(distances, signs.shape[1] + 1)
-    chances = np.zeros(former.shape)
-    for i, entries in enumerate(former):
-        last = np.sort(distances[i])[n - 1]
-        n_before = (distances[i] < last).sum()
-        n_tied = (distances[i] == last).sum()
-        chance = 1.0
-        if n_before + n_tied > 2 * n:
-            chance = (n - n_before) / n_tied
-        chances[i, distances[i, entries] < last] = 1
-        chances[i, distances[i, entries] == last] = chance
-    return chances
+    draw = np.random.default_rng(0)
+    belongs = before >= np.sort(before, axis=1)[:, -n, None] - FLOAT32_TIE
+    shares = np.zeros(len(before))
+    for _ in range(n_draws):
+        shuffled = draw.permutation(after.shape[1])
+        order = np.argsort(-after[:, shuffled], axis=1, kind="stable")[:, :n]
+        is_kept = np.take_along_axis(belongs, shuffled[order], axis=1)
+        shares += is_kept.sum(axis=1) / n / n_draws
+    return shares
 
 
 @pytest.mark.parametrize("n_columns", [4, 8, 24, 90])
 @pytest.mark.parametrize("n_nearest", [1, 50])
-def test_signs_that_tie_are_kept_by_their_chance(n_columns, n_nearest, monkeypatch):
-    """Few columns tie more rows than the longer lists of 60 hold, and 90 columns do not."""
+@pytest.mark.parametrize("has_duplicates", [False, True])
+def test_rows_that_tie_are_kept_by_their_chance(
+    n_columns, n_nearest, has_duplicates, monkeypatch
+):
+    """Few columns tie more rows than the longer lists of 60 hold, and 90 do not."""
     monkeypatch.setattr(serving_copies, "N_NEAREST", n_nearest)
-    x = clusters(400, n_columns)
-    found = compare_copies(x, "binary", n_lists=None)
-    by_hand = chances_by_hand(x, x > 0, 10)
-    np.testing.assert_allclose(found.copies[0].kept_by_list, by_hand.mean(axis=1))
-    is_by_chance = (by_hand > 0) & (by_hand < 1)
-    assert is_by_chance.any() == (n_columns < 90)
+    x = clusters(300, n_columns)
+    if has_duplicates:
+        x[:150] = x[np.arange(150) % 9]
+    before = unit(x) @ unit(x).T
+    agreements = (x[:, None] > 0) == (x[None] > 0)
+    after = agreements.sum(axis=2).astype(float)
+    for values in (before, after):
+        np.fill_diagonal(values, -np.inf)
+    by_hand = shares_of_drawn_lists(before, after, 10, 400)
+    found = compare_copies(x, "binary", n_lists=None).copies[0].kept_by_list
+    # The standard error of a share of ten places in 400 draws is at most 0.025.
+    assert np.abs(found - by_hand).max() < 0.1
+    assert found.mean() == pytest.approx(by_hand.mean(), abs=0.005)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 9])
+def test_queries_keep_tied_rows_by_their_chance(n_columns):
+    x = clusters(300)
+    queries = clusters(40, seed=9)
+    found = compare_copies(x, f"first:{n_columns}", queries=queries)
+    before = unit(queries) @ unit(x).T
+    after = unit(queries[:, :n_columns]) @ unit(x[:, :n_columns]).T
+    by_hand = shares_of_drawn_lists(before, after.round(9), 10, 400)
+    kept = found.copies[0].kept_by_query
+    assert np.abs(kept - by_hand).max() < 0.1
+    assert kept.mean() == pytest.approx(by_hand.mean(), abs=0.005)
+
+
+def test_a_copy_that_loses_lists_of_queries_is_not_named():
+    """The first 20 columns tell all rows apart, and queries differ in the last 20."""
+    draw = np.random.default_rng(3)
+    x = np.pad(draw.normal(size=(200, 20)), ((0, 0), (0, 20))).astype(np.float32)
+    x[:, 20:] = 0.01 * draw.normal(size=(200, 20))
+    queries = np.pad(draw.normal(size=(50, 20)), ((0, 0), (20, 0))).astype(np.float32)
+    assert compare_copies(x, "first:20", n_neighbours=1).cheapest.name == "first:20"
+    found = compare_copies(x, "first:20", queries=queries, n_neighbours=1)
+    copy = found.copies[0]
+    assert copy.kept > 0.99 > 0.5 > copy.kept_for_queries
+    assert found.cheapest is None
+    assert not copy.may_keep_enough
+    assert "and of the lists of the given queries" in found.conclusion
+    low, high = copy.interval_for_queries
+    assert low == high == copy.kept_for_queries
+
+
+def test_a_collapsed_copy_keeps_no_more_than_chance():
+    x = clusters()
+    for queries in (None, clusters(30, seed=9)):
+        copy = compare_copies(x, [np.ones_like(x)], queries=queries).copies[0]
+        assert copy.kept == pytest.approx(10 / 239)
+        if queries is not None:
+            assert copy.kept_for_queries == pytest.approx(10 / 240)
+
+
+def test_an_exact_copy_keeps_all_lists_of_duplicates():
+    x = clusters()
+    x[:150] = x[0]
+    for queries in (None, x[:1] + 0.1 * clusters(30, seed=9)):
+        found = compare_copies(x, [x.copy()], queries=queries)
+        assert found.copies[0].kept == 1
+        assert found.copies[0].kept_for_queries in (None, 1)
 
 
 def test_formats_hold_what_numpy_and_the_definition_give():
@@ -354,6 +412,36 @@ def test_sure_lead_holds_for_any_query():
     is_ahead = before[:, :, None] - before[:, None, :] > lead
     assert (after[:, :, None] > after[:, None, :])[is_ahead].all()
     assert is_ahead.any()
+
+
+@pytest.mark.parametrize("name", ["int8", "float16", "bfloat16"])
+def test_no_adversarial_query_breaks_a_proof_for_queries(name):
+    """Queries between a row and a rival, moved along the difference of both changes."""
+    x = clusters()
+    copied = format_named(name).copy(x)
+    changes = measure_changes(x, copied)
+    before, after = unit(x), in_original_space(copied, x.shape[1])
+    change = after - before
+    listed = lists_by_hand(x, 11)
+    entry = np.repeat(listed[:, 0], 10)
+    rival = listed[:, 1:].ravel()
+    against = change[rival] - change[entry]
+    n_proven = n_broken = 0
+    for step in (0.0, 0.1, 1.0, 10.0):
+        middle = before[entry] + before[rival]
+        size = step * np.linalg.norm(middle, axis=1) / np.linalg.norm(against, axis=1)
+        queries = unit(middle + size[:, None] * against)
+        order = Order("cosine", x)
+        longest = best_matches(order, queries, 60)
+        lists = Lists(longest.indices, longest.values, longest.values[:, -1], None)
+        proven = stays_for_queries(lists, 1, queries, x, copied, changes)[:, 0]
+        first_after = np.argmax(queries @ after.T, axis=1)
+        is_broken = first_after != longest.indices[:, 0]
+        assert not (proven & is_broken).any()
+        n_proven += proven.sum()
+        n_broken += is_broken.sum()
+    assert n_proven > 0
+    assert n_broken > 0
 
 
 def test_given_queries_stay_as_they_are():
@@ -547,6 +635,77 @@ def test_the_cheapest_copy_keeps_enough_at_the_low_end_of_its_interval():
         compare_copies(x, ["float16", "binary"], n_lists=None).cheapest.name
         == "float16"
     )
+
+
+def whole_numbers() -> np.ndarray:
+    """Draw rows that int8 holds exactly, because each largest entry is 127."""
+    draw = np.random.default_rng(5)
+    x = draw.integers(-127, 128, (300, 32)).astype(np.float32)
+    x[np.arange(300), draw.integers(0, 32, 300)] = 127
+    return x
+
+
+def signs() -> np.ndarray:
+    """Draw rows of 1 and -1, with few ties among 301 columns."""
+    draw = np.random.default_rng(6)
+    return np.where(draw.normal(size=(300, 301)) > 0, 1, -1).astype(np.float32)
+
+
+def tight_clusters() -> np.ndarray:
+    """Draw clusters of rows whose differences int8 loses, and float16 keeps in part."""
+    draw = np.random.default_rng(7)
+    centres = np.repeat(draw.normal(size=(20, 32)), 15, axis=0)
+    return (centres + 3e-3 * draw.normal(size=centres.shape)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("rows", "formats", "cheapest"),
+    [
+        (whole_numbers(), ["float16", "int8", "binary"], "int8"),
+        (signs(), ["float16", "int8", "binary"], "binary"),
+        (
+            np.pad(whole_numbers(), ((0, 0), (0, 9))),
+            ["first:32", "first:31"],
+            "first:32",
+        ),
+        (tight_clusters(), ["int8", "binary", "first:16"], None),
+        (tight_clusters(), ["int8", "float16"], "float16"),
+        (clusters()[:, :9], ["binary", "first:4", "pca:4"], None),
+    ],
+)
+def test_a_copy_is_named_if_it_is_exact_and_not_if_it_mixes_up_neighbours(
+    rows, formats, cheapest
+):
+    found = compare_copies(rows, formats, n_lists=None)
+    cosines = unit(rows) @ unit(rows).T
+    np.fill_diagonal(cosines, -np.inf)
+    by_hand = {}
+    for name in formats:
+        copied = unit(format_named(name).copy(rows).rows[:])
+        after = (copied @ copied.T).round(9)
+        np.fill_diagonal(after, -np.inf)
+        by_hand[name] = shares_of_drawn_lists(cosines, after, 10, 50).mean()
+    if cheapest is None:
+        assert found.cheapest is None
+        assert "No copy is known to keep 99 %" in found.conclusion
+        assert max(by_hand.values()) < 0.99
+    else:
+        assert found.cheapest.name == cheapest
+        assert f"{cheapest} is the smallest of these copies" in found.conclusion
+        assert by_hand[cheapest] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("lost_share", [0.0101, 0.02])
+def test_a_copy_that_loses_more_is_rarely_said_to_keep_enough(lost_share):
+    """Of all samples, at most 5 % and the error of 2,000 of them say so."""
+    template = compare_copies(clusters(60), "int8").copies[0]
+    draw = np.random.default_rng(8)
+    n_wrong = 0
+    for _ in range(2_000):
+        kept = (draw.random(300) >= lost_share).astype(float)
+        copy = dataclasses.replace(template, kept_by_list=kept, n_rows=10**6)
+        n_wrong += copy.keeps_enough
+    assert n_wrong / 2_000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2_000)
 
 
 def test_the_record_is_plain_and_the_table_has_a_row_per_copy():
