@@ -131,32 +131,33 @@ def survey_lessons() -> str:
     return "\n\n".join([
         f"**The answer follows the training.** The answers for {len(rows)} models: {answers['NO']} NO, "
         f"{answers['BY CONVENTION']} BY CONVENTION, {answers['UNKNOWN']} UNKNOWN, "
-        f"{answers['YES']} YES. YES is for training that compares cosines: {_names(rows, 'YES')}. "
-        "A convention is what weight decay leaves, what a temperature leaves within a side, and what a head has whose "
-        f"mean row changes little: {_names(rows, 'BY CONVENTION')}. "
-        "More iterations bring such a model nearer to its convention, slowly: implicit's penalty would have changed "
-        f"{_percent(short['penalty'])} of the neighbours after 15 iterations, and "
-        f"{_percent(long['penalty'])} after 300. "
-        "UNKNOWN is for files that lack the second table.",
-        f"**The neighbours are not safe.** In {len(changed)} of {len(rows)} models an equivalent model has other "
-        f"neighbours: from {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
-        f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}); in half of them {_percent(_median(changed))} or "
-        "more. "
-        f"Cosines of what is predicted differ from the stored ones by {_percent(predicted[0]['fix']['lists'])} "
-        f"({predicted[0]['name']}) to {_percent(predicted[-1]['fix']['lists'])} ({predicted[-1]['name']}) of the "
-        "neighbours, on the same ratings. No change of coordinates moves the former; any may move the latter. Labels "
-        "or users decide which of the two is more useful (`embaudit evaluate`).",
+        f"{answers['YES']} YES. The answer is YES if training compared cosines: {_names(rows, 'YES')}. "
+        "It is BY CONVENTION if weight decay picked the cosines, if training divided cosines between the sides by a "
+        "temperature, or if subtracting the mean row of a head changes little: "
+        f"{_names(rows, 'BY CONVENTION')}. "
+        "More iterations of ALS bring the model slowly nearer to the minimum of its penalty: at that minimum, "
+        f"{_percent(short['penalty'])} of implicit's neighbours would differ from those after 15 iterations, and "
+        f"{_percent(long['penalty'])} from those after 300. "
+        "The answer is UNKNOWN for files that lack the second table.",
+        f"**The neighbours are not safe.** For {len(changed)} of {len(rows)} models an equivalent model with other "
+        f"neighbours was found. {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
+        f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}) of the 10 nearest differ, and in half of these models "
+        f"{_percent(_median(changed))} or more. If the models of the ratings are compared by prediction cosines instead of "
+        f"stored cosines, {_percent(predicted[0]['fix']['lists'])} ({predicted[0]['name']}) to "
+        f"{_percent(predicted[-1]['fix']['lists'])} ({predicted[-1]['name']}) of the neighbours differ. No change of "
+        "coordinates moves prediction cosines, but it can move stored cosines. Labels or users decide which of the two "
+        "are more useful (`embaudit evaluate`).",
         f"**No cosine is high by itself.** One random pair in a hundred has a cosine of at least "
         f"{_at_least(scale[0]['levels'][-1])} in {scale[0]['name']}, and of at least "
-        f"{_at_least(scale[-1]['levels'][-1])} in {scale[-1]['name']}. A cosine of 0.80 is above that mark in {high} "
-        f"models, and an ordinary value in the other {len(rows) - high}. So a threshold belongs to one model, and does "
-        "not carry over to the next one.",
-        "**An index must rank as the model does.** An index by cosine changes "
+        f"{_at_least(scale[-1]['levels'][-1])} in {scale[-1]['name']}. A cosine of 0.80 is above this value in {high} "
+        f"models, and more than one pair in a hundred reaches it in the other {len(rows) - high}. So a threshold belongs "
+        "to one model, and does not carry over to another one.",
+        "**An index must rank as the model does.** An index by cosine replaces "
         f"{_percent(changed_by_index[0]['served']['cosine'])} ({changed_by_index[0]['name']}) to "
         f"{_percent(changed_by_index[-1]['served']['cosine'])} ({changed_by_index[-1]['name']}) of each user's ten best "
         f"items in {len(changed_by_index)} of {len(served)} recommenders, and none in {', '.join(safe)}. The lengths of "
         "item vectors and the item biases are a part of the score, and a cosine ignores both. `embaudit audit --served "
-        "cosine` measures it for your model, and `embaudit fix --as equal-length` mends it.",
+        "cosine` measures this change for your model, and `embaudit fix --as equal-length` writes vectors without it.",
     ])  # fmt: skip
 
 
