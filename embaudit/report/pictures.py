@@ -60,6 +60,8 @@ from embaudit.report.figures import (
     SimpsonDisplay,
     predicted_word,
 )
+from embaudit.report.threshold_figure import ThresholdDisplay
+from embaudit.serving import Threshold
 from embaudit.simpson import SimpsonReport
 
 if TYPE_CHECKING:
@@ -620,6 +622,7 @@ _MAKERS: dict[object, Any] = {
     CertifiedNeighbours: CertifiedCurveDisplay.of,
     Movement: MovementDisplay.of,
     SimpsonReport: SimpsonDisplay,
+    Threshold: ThresholdDisplay.of,
     "certified": CertifiedCurveDisplay.of_audit,
     "heatmap": heatmap_of_audit,
     "prediction": PredictionDisplay.of_audit,

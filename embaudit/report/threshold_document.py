@@ -14,6 +14,7 @@ from embaudit.core.words import (
 )
 from embaudit.report.document import Document, Section
 from embaudit.report.tables import Table
+from embaudit.report.threshold_figure import ThresholdDisplay
 from embaudit.serving import Threshold
 
 
@@ -41,6 +42,7 @@ def threshold_document(found: Threshold) -> Document:
     return Document(
         "Where to set the cut-off?",
         (found.conclusion, *found.details),
+        top=(ThresholdDisplay.of(found),),
         sections=tuple(
             Section.of(place, name, name, table)
             for place, name, table in zip(

@@ -25,7 +25,7 @@ from embaudit.comparison.matching import match
 from embaudit.comparison.thresholds import CarriedThreshold
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.tolerances import TIE
-from embaudit.linalg.intervals import share_interval
+from embaudit.linalg.intervals import PairErrors, share_interval
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.serving.estimate import Estimate
@@ -141,7 +141,6 @@ def carry(
     Examples
     --------
     >>> scores = np.linspace(0, 1, 101)
-    >>> from embaudit.linalg.intervals import PairErrors
     >>> errors = PairErrors(np.column_stack([np.arange(101), np.arange(101, 202)]))
     >>> found = carry(0.8, scores, scores / 2, errors.of_mean, 202)
     >>> round(found.after, 4), round(found.share, 3)
@@ -176,20 +175,26 @@ def carry(
     return CarriedThreshold(threshold, share, carried, low, high, m)
 
 
-def query_errors(queries: Indices) -> Callable[[Floats], float]:
-    """Return a function that computes the standard error of a mean over queries.
+def labelled_errors(ends: NDArray[np.intp]) -> Callable[[Floats], float]:
+    """Return a function that computes the standard error of a mean over pairs.
+
+    Pairs of one query, the first row, are not independent. Other pairs that share rows
+    can only add to the variance, because an estimate of their part can be negative.
 
     Parameters
     ----------
-    queries : array of int (m,)
-        The query of each pair.
+    ends : array of int (m, 2)
+        Both rows of each pair; equal numbers stand for one row of the model.
     """
-    _, numbers = np.unique(queries, return_inverse=True)
-    n = int(numbers.max()) + 1
+    _, numbers = np.unique(ends[:, 0], return_inverse=True)
+    queries = numbers.ravel()
+    n = int(queries.max()) + 1
+    shared = PairErrors(ends)
 
     def error_of(values: Floats) -> float:
-        sums = np.bincount(numbers.ravel(), values - values.mean(), n)
+        sums = np.bincount(queries, values - values.mean(), n)
         correction = n / max(n - 1, 1)
-        return math.sqrt(correction * float((sums**2).sum())) / len(values)
+        of_queries = correction * float((sums**2).sum()) / len(values) ** 2
+        return math.sqrt(max(of_queries, shared.variance(values)))
 
     return error_of

@@ -34,10 +34,10 @@ from embaudit.errors import InputError, Parameter, must_be
 from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.labelled_pairs import LabelledPairs, read_labelled_pairs
+from embaudit.linalg.best_matches import Measure
 from embaudit.linalg.intervals import PairErrors
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.model import FactorModel, Pairs, Role
-from embaudit.model.fingerprint import fingerprint
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.levels import unrelated_pairs
 from embaudit.serving.carried_score import (
@@ -45,15 +45,16 @@ from embaudit.serving.carried_score import (
     CarriedScore,
     Counterparts,
     carry,
-    query_errors,
+    labelled_errors,
     scores_in,
 )
 from embaudit.serving.estimate import Estimate
+from embaudit.serving.index_metric import trained_measure
 from embaudit.serving.labelled_scores import (
     LabelledScores,
     Scoring,
 )
-from embaudit.serving.threshold_result import Labelled, Threshold
+from embaudit.serving.threshold_result import Labelled, ModelIdentity, Threshold
 from embaudit.serving.unrelated_scores import UnrelatedScores
 
 if TYPE_CHECKING:
@@ -184,12 +185,8 @@ def threshold(
         query_title=sides[0].title,
         candidate_title=sides[-1].title,
         n_candidates=n_candidates,
-        sizes=(
-            None if model.left_side is None else model.n_left,
-            model.n_right,
-            model.rank,
-        ),
-        fingerprint=fingerprint(model),
+        model=ModelIdentity.of(model),
+        trained_measure=_trained_measure(model, role),
         level=float(level),
         unrelated=unrelated,
         n_left_out=None if groups is None else n_all_pairs - space.total,
@@ -215,7 +212,17 @@ def threshold(
         _carried(cut, found, table, model, other, counterparts, by or "share", draw)
         for cut in cuts
     ]
-    return replace(found, carried=tuple(carried))
+    return replace(found, other=ModelIdentity.of(other), carried=tuple(carried))
+
+
+def _trained_measure(model: FactorModel, role: Role) -> Measure | None:
+    """Return how training compared the rows of such pairs; None if it did not.
+
+    Two rows of one side of a model of two sides were not compared.
+    """
+    if model.left_side is not None and role != "cross":
+        return None
+    return trained_measure(model)
 
 
 def _require_level(level: float) -> None:
@@ -343,9 +350,9 @@ def _carried(
             int(np.count_nonzero(has_scores)),
         )
     if by == "error":
-        queries = pairs[has_scores, 0]
-        error_of = query_errors(queries)
-        n_clusters = len(np.unique(queries))
+        ends = _ends(model, role, pairs[has_scores])
+        error_of = labelled_errors(ends)
+        n_clusters = min(len(np.unique(rows)) for rows in ends.T)
     else:
         errors = PairErrors(sample.entities[has_scores])
         error_of, n_clusters = errors.of_mean, errors.n_entities

@@ -10,7 +10,7 @@ from embaudit.core.checked import (
     is_number,
 )
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain_dict
-from embaudit.core.results import Result
+from embaudit.core.results import Drawn
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import (
     counted,
@@ -20,11 +20,14 @@ from embaudit.core.words import (
     three_digits,
 )
 from embaudit.errors import must_be
-from embaudit.model import Role
+from embaudit.linalg.best_matches import Measure
+from embaudit.model import FactorModel, Role
+from embaudit.model.fingerprint import fingerprint
 from embaudit.serving.carried_score import (
     CarriedScore,
 )
 from embaudit.serving.estimate import Estimate
+from embaudit.serving.index_metric import MEASURE_WORDS
 from embaudit.serving.labelled_scores import (
     CHANCE,
     LabelledScores,
@@ -44,6 +47,26 @@ SCORING_WORDS: dict[Scoring, str] = {
     "accuracy": "accuracy",
 }
 """What a threshold is chosen for, in words."""
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """The model that a threshold holds for."""
+
+    fingerprint: str
+    """Hash of its rows, biases and link."""
+    n_left: int | None
+    """Number of left rows; None for one table."""
+    n_right: int
+    """Number of right rows."""
+    n_columns: int
+    """Number of columns."""
+
+    @classmethod
+    def of(cls, model: FactorModel) -> ModelIdentity:
+        """Identify a model."""
+        n_left = None if model.left_side is None else model.n_left
+        return cls(fingerprint(model), n_left, model.n_right, model.rank)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +110,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, eq=False)
-class Threshold(Result):
+class Threshold(Drawn):
     """A threshold on scores, and what passes it.
 
     Examples
@@ -111,10 +134,10 @@ class Threshold(Result):
     """Title of the second row of a pair."""
     n_candidates: int
     """Number of rows that a query is compared with."""
-    sizes: tuple[int | None, int, int]
-    """Numbers of left rows (None without this side), right rows and columns."""
-    fingerprint: str
-    """Hash of the model."""
+    model: ModelIdentity
+    """The model."""
+    trained_measure: Measure | None
+    """How training compared the rows of such pairs; None if this is not known."""
     level: float
     """Largest share of unrelated pairs that may reach a threshold without labels."""
     unrelated: UnrelatedScores = field(repr=False)
@@ -129,6 +152,8 @@ class Threshold(Result):
     """The score that was to be judged."""
     score_errors: ThresholdErrors | None
     """Its errors as a threshold on all labelled pairs; None without labels."""
+    other: ModelIdentity | None = None
+    """The model that thresholds are carried over to; None without one."""
     carried: tuple[CarriedScore, ...] | None = None
     """The recommended threshold and the score in another model, if there are any; None
     without another model."""
@@ -218,11 +243,11 @@ class Threshold(Result):
         return (
             f"Cut at {self._number(self.by_level.value)}: at most "
             f"{self.level_text} of unrelated {self.title} pairs reach this cosine "
-            f"(95 % interval of the cut: {low} to {high}; {self._drawn})."
+            f"(95 % interval of the cut: {low} to {high}; {self._sample})."
         )
 
     @property
-    def _drawn(self) -> str:
+    def _sample(self) -> str:
         return drawn_of(len(self.unrelated), self.unrelated.total, "pair")
 
     def _on_labels(self, found: Labelled) -> str:
@@ -282,7 +307,7 @@ class Threshold(Result):
                 f"{share} of unrelated pairs reach the cut: for each "
                 f"{self.query_title}, {per_query} of "
                 f"{counted(self.n_candidates, self.candidate_title)} if all are "
-                f"unrelated ({self._drawn})."
+                f"unrelated ({self._sample})."
             )
         if self.labelled is None:
             texts.append(
@@ -301,6 +326,12 @@ class Threshold(Result):
                 "unrelated."
             )
         texts += [self._on_carried(carried) for carried in self.carried or ()]
+        if self.trained_measure not in (None, "cosine"):
+            texts.append(
+                f"These are cosines, but training compared {self.title} pairs by "
+                f"{MEASURE_WORDS[self.trained_measure]}. For an index that does the "
+                "same, the cut does not hold."
+            )
         texts.append(
             "The cut holds for these vectors only. Carry it to the vectors of another "
             "training or encoder, and never copy the number."
@@ -542,7 +573,6 @@ class Threshold(Result):
         """
         found = self.labelled
         low, high = self.interval or (None, None)
-        n_left, n_right, n_columns = self.sizes
         return plain_dict(
             {
                 "embaudit_version": __version__,
@@ -557,15 +587,33 @@ class Threshold(Result):
                 "n_unrelated_pairs": len(self.unrelated),
                 "n_labelled_pairs": None if found is None else len(found.scores),
                 "n_queries": None if found is None else found.scores.n_queries,
-                "model": {
-                    "fingerprint": self.fingerprint,
-                    "n_left": n_left,
-                    "n_right": n_right,
-                    "n_columns": n_columns,
-                },
+                "model": self.model,
+                "carried": self._carried_settings(),
                 "explanation": self.conclusion,
             }
         )
+
+    def _carried_settings(self) -> dict[str, Any] | None:
+        """Return the recommended threshold in the other model, if there is one."""
+        if self.other is None:
+            return None
+        record: dict[str, Any] = {
+            "model": self.other,
+            "by": None,
+            "threshold": None,
+            "threshold_ci_low": None,
+            "threshold_ci_high": None,
+        }
+        for carried in self.carried or ():
+            found = carried.threshold
+            # A score that was only judged is no threshold of a service.
+            if carried.before != self.threshold or found is None:
+                continue
+            record["by"] = carried.by
+            record["threshold"] = found.after
+            record["threshold_ci_low"] = found.low
+            record["threshold_ci_high"] = found.high
+        return record
 
 
 def _with_interval(estimate: Estimate) -> str:

@@ -74,7 +74,10 @@ def test_permuted_labels_have_no_threshold(embaudit):
     assert json.loads(Path("cut.json").read_text())["threshold"] is None
 
 
-@pytest.mark.parametrize("arguments", [(), ("--pairs", "pairs.csv"), ("--level", 0.05)])
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--pairs", "pairs.csv"), ("--level", 0.05), ("--to", "new.npz")],
+)
 def test_a_service_reads_the_cut_from_json(embaudit, arguments):
     result = embaudit("threshold", "texts.npz", *arguments, "--out", "cut.json")
     assert result.code == 0
@@ -85,6 +88,8 @@ def test_a_service_reads_the_cut_from_json(embaudit, arguments):
     options = {"level": 0.05} if "--level" in arguments else {}
     if "--pairs" in arguments:
         options["pairs"] = "pairs.csv"
+    if "--to" in arguments:
+        options["to"] = "new.npz"
     expected = ea.threshold("texts.npz", **options).settings()
     assert settings == json.loads(json.dumps(expected))
     # The fingerprint is that of the audit.

@@ -207,6 +207,7 @@ CALLS = {
     ea.simulate_interactions: {"n_users": 8, "n_items": 6, "n_clusters": 2},
     ea.stable_neighbours: {"runs": [MODEL, MODEL], "n_neighbours": 2},
     ea.threshold: {"model": MODEL, "level": 0.1},
+    CUT.plot: {},
     CUT.share_reaching: {"score": 0.5},
     ea.truncated_svd: {"X": TABLE, "k": 2},
     ea.twins: {"model": MODEL},

@@ -19,7 +19,14 @@ from embaudit.report.documents import document
 from embaudit.report.figures import SimpsonDisplay
 
 mpl.use("agg")
-DRAWN = ("Audit", "BlockCosines", "CertifiedNeighbours", "Movement", "SimpsonReport")
+DRAWN = (
+    "Audit",
+    "BlockCosines",
+    "CertifiedNeighbours",
+    "Movement",
+    "SimpsonReport",
+    "Threshold",
+)
 """Types of results with a `plot` method."""
 
 
@@ -47,6 +54,37 @@ def test_these_tests_cover_every_result_with_a_figure():
         name for name, one in every_result().items() if isinstance(one, Drawn)
     }
     assert with_figure == set(DRAWN)
+
+
+# Thresholds
+
+
+def test_a_threshold_is_drawn_with_the_share_of_pairs_that_reach_each_cosine():
+    found = every_result()["Threshold"]
+    picture = plotted(found)
+    assert legend_texts(picture.ax_) == ["unrelated pairs", "the cut"]
+    curve, cut = picture.ax_.lines
+    assert cut.get_xdata() == [found.threshold, found.threshold]
+    for cosine, share in zip(*curve.get_data(), strict=True):
+        assert share == pytest.approx((found.unrelated.scores >= cosine - 1e-9).mean())
+
+
+def test_the_pairs_of_each_label_have_a_curve():
+    pairs = pd.DataFrame({"a": np.repeat(np.arange(12), 2), "b": np.arange(24)})
+    pairs["b"] = 12 + (pairs["a"] + pairs["b"]) % 18
+    pairs["label"] = np.arange(24) % 2
+    rows = np.random.default_rng(0).standard_normal((30, 3))
+    found = ea.threshold(rows, pairs=pairs.drop_duplicates(["a", "b"]))
+    frame = plotted(found).frame()
+    labelled = found.labelled.scores
+    for kind, is_kind in (
+        ("labelled related", labelled.is_related),
+        ("labelled unrelated", ~labelled.is_related),
+    ):
+        curve = frame[frame["kind"] == kind]
+        at = float(curve["cosine"].iloc[100])
+        expected = (labelled.scores[is_kind] >= at - 1e-9).mean()
+        assert curve["share"].iloc[100] == pytest.approx(expected)
 
 
 # Audit and movement
@@ -292,6 +330,7 @@ def test_the_numbers_of_a_figure_are_a_table():
         "CertifiedNeighbours": ["kind", "kappa", "share"],
         "Movement": ["model", "mean", "q0.05", "q0.25", "q0.75", "q0.95"],
         "SimpsonReport": ["group", "n", "mean_x", "mean_y", "std_x", "slope"],
+        "Threshold": ["kind", "cosine", "share"],
     }
     assert frames["BlockCosines"]["name"].tolist() == [SCRIPT]
     groups = plotted(simpson_report()).frame()

@@ -636,7 +636,41 @@ def test_settings_name_the_rule_and_the_model(pairs):
         "n_right": 300,
         "n_columns": 16,
     }
+    assert settings_of["carried"] is None
     assert threshold(model).settings()["chosen_for"] == "level"
+
+
+def test_settings_hold_the_threshold_of_the_other_model(pairs):
+    other = table(np.tanh(texts()))
+    found = threshold(table(texts()), to=other, score=0.3)
+    carried = found.settings()["carried"]
+    assert carried["model"]["fingerprint"] == fingerprint(other)
+    assert carried["by"] == "share"
+    assert carried["threshold"] == found.carried[0].threshold.after
+    permuted = pairs.assign(label=np.random.default_rng(0).permutation(pairs["label"]))
+    none = threshold(table(texts()), pairs=permuted, to=other)
+    assert none.carried == ()
+    assert none.settings()["carried"]["threshold"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "warns"),
+    [({}, False), ({"compared": "cosine"}, False), ({"compared": "dot"}, True)],
+)
+def test_a_training_by_another_measure_is_named(options, warns):
+    text = threshold(table(texts(), **options)).explain()
+    assert ("training compared item-item pairs by inner product" in text) is warns
+
+
+def test_cosines_of_two_sides_are_not_their_scores():
+    draw = np.random.default_rng(0)
+    left, right = draw.standard_normal((40, 4)), draw.standard_normal((90, 4))
+    model = FactorModel.from_user_item(left, right)
+    words = "training compared user-item pairs by inner product"
+    assert words in threshold(model).explain()
+    assert "training compared" not in threshold(model, role="right").explain()
+    cosine = FactorModel.from_user_item(left, right, link="cosine")
+    assert "training compared" not in threshold(cosine).explain()
 
 
 # Wrong arguments
