@@ -643,7 +643,11 @@ def compare_copies(
         )
     require_length(n_neighbours, len(rows))
     n = list_length(n_neighbours, len(rows), left_out=1)
-    made = [(name, *_copy_of(copy, side, role)) for name, copy in _named(copies)]
+    # All copies are read before the search, so that a wrong one is refused at once.
+    read_copies = []
+    for name, source in _named(copies):
+        copied, kind = _copy_of(source, side, role)
+        read_copies.append((name, copied, kind))
     if n_lists is not None:
         rows = sample_rows(rows, n_lists, draw)
     unit_queries = _unit_queries(queries, side)
@@ -653,10 +657,10 @@ def compare_copies(
         if n_lists is not None:
             drawn = sample_rows(drawn, n_lists, draw)
         search.add_queries(unit_queries[drawn], len(unit_queries))
-    stored = []
-    for name, copied, kind in made:
-        copy = _judged(name, copied, kind, search, model.row_title(role))
-        stored.append(copy)
+    stored = [
+        _judged(name, copied, kind, search, model.row_title(role))
+        for name, copied, kind in read_copies
+    ]
     return CopyComparison(
         role=role,
         title=title,
@@ -779,11 +783,12 @@ def _judged(
     changes = measure_changes(search.x, copied)
     entries = search.former.indices >= 0
     proven = stays_for_stored_rows(search.by_row.lists, search.n, search.x, changes)
-    asked = search.by_query or search.by_row
+    # Without given queries, the rows themselves search.
+    searched = search.by_query or search.by_row
     for_queries = stays_for_queries(
-        asked.lists, search.n, asked.queries, search.x, copied, changes
+        searched.lists, search.n, searched.queries, search.x, copied, changes
     )
-    query_entries = asked.lists.indices[:, : search.n] >= 0
+    query_entries = searched.lists.indices[:, : search.n] >= 0
     head_share = head_cosine = in_axes = None
     if kind is not None and kind.n_kept is not None:
         # The cosine of a row and its head is the root of the share of the head.

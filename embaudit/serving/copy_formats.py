@@ -277,8 +277,8 @@ class PrincipalAxes(Format):
 
 
 FORMATS: dict[str, Format] = {
-    each.name: each
-    for each in (Float16(), BFloat16(), Int8(), Int8ByColumn(), Binary())
+    kind.name: kind
+    for kind in (Float16(), BFloat16(), Int8(), Int8ByColumn(), Binary())
 }
 """Formats that keep all columns, by their names."""
 SIZED_FORMATS: dict[str, type[FirstColumns] | type[PrincipalAxes]] = {
@@ -366,8 +366,8 @@ def principal_axes(x: Rows) -> Floats:
 def bytes_per_number(x: Rows) -> int:
     """Return the bytes of a number in the shortest format that holds the rows.
 
-    The format is told from up to 256 rows. Numbers that were read from float16 or
-    bfloat16 take 2 bytes, whatever holds them now.
+    The format is determined from up to 256 rows. Numbers that were read from float16 or
+    bfloat16 take 2 bytes, also if float32 holds them now.
 
     Examples
     --------
@@ -386,14 +386,14 @@ def bytes_per_number(x: Rows) -> int:
     return min(shortest, x.dtype.itemsize)
 
 
-def _require_finite(stored: Floats, block: Floats, name: str, most: str) -> None:
+def _require_finite(stored: Floats, block: Floats, name: str, limit: str) -> None:
     """Raise InputError if a number is too large for a format."""
     if np.isfinite(stored).all():
         return
     largest = float(np.abs(block).max())
     raise must_be(
         f"vectors to store as {name}",
-        f"numbers of at most {most}",
+        f"numbers of at most {limit}",
         f"{largest:.3g}",
         "divide the rows by their lengths, which changes no cosine",
     )

@@ -7,7 +7,7 @@ say which numbers its codes stand for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,11 @@ ZERO_POINTS = ("zero_point", "zero_points")
 IDS = ("ids", "id")
 """Names of the arrays next to codes."""
 N_SAMPLED = 4096
-"""Number of rows from which the axes of a copy are told."""
+"""Number of rows from which the axes of a copy are determined."""
 CLEARLY_NEARER = 0.5
 """The best rotation counts only if it halves the median angle."""
+SMALL_ANGLE = np.radians(10)
+"""Median angle in radians below which a copy is taken to have the same axes."""
 
 
 def given_copy(source: object, original: Side, role: SideName) -> CopiedRows:
@@ -88,30 +90,35 @@ def given_copy(source: object, original: Side, role: SideName) -> CopiedRows:
 
 def _arrays_of(source: object) -> dict[str, NDArray[Any]] | None:
     """Return the arrays of a copy of codes by name; None for other sources."""
-    arrays: dict[str, NDArray[Any]] | None = None
+    arrays: dict[str, NDArray[Any]] = {}
     if isinstance(source, np.ndarray):
         arrays = {"codes": source}
     elif isinstance(source, Mapping):
         arrays = {str(name): np.asarray(array) for name, array in source.items()}
     elif is_path(source):
-        path = Path(str(source))
-        opened: Any = None
-        if path.is_file():
-            if path.suffix == ".npy":
-                opened = Npy(path)
-            elif path.suffix == ".npz":
-                opened = Npz(path)
-            elif path.suffix == ".safetensors":
-                opened = Safetensors(path)
-        if opened is not None and _has_codes(
-            {name: tensor.dtype for name, tensor in opened.tensors.items()}
-        ):
-            arrays = {name: np.asarray(opened[name]) for name in opened.tensors}
-    if arrays is None or not _has_codes(
-        {name: str(array.dtype) for name, array in arrays.items()}
-    ):
+        arrays = _arrays_in_file(Path(str(source)))
+    if not _has_codes(str(array.dtype) for array in arrays.values()):
         return None
     return arrays
+
+
+def _arrays_in_file(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file if one of them can be codes; {} for other files."""
+    file: Npy | Npz | Safetensors
+    if not path.is_file():
+        return {}
+    if path.suffix == ".npy":
+        file = Npy(path)
+    elif path.suffix == ".npz":
+        file = Npz(path)
+    elif path.suffix == ".safetensors":
+        file = Safetensors(path)
+    else:
+        return {}
+    # The header states the types, so other files are not read.
+    if not _has_codes(tensor.dtype for tensor in file.tensors.values()):
+        return {}
+    return {name: np.asarray(file[name]) for name in file.tensors}
 
 
 def _faiss_index(source: object) -> Any:
@@ -126,9 +133,9 @@ def _faiss_index(source: object) -> Any:
     return opened(path)
 
 
-def _has_codes(types: Mapping[str, str]) -> bool:
-    """Return True if an array has the type of codes."""
-    return any(kind in ("int8", "uint8") for kind in types.values())
+def _has_codes(types: Iterable[str]) -> bool:
+    """Return True if one of the types of arrays is that of codes."""
+    return any(kind in ("int8", "uint8") for kind in types)
 
 
 def _decoded(
@@ -220,7 +227,10 @@ class _Scaled:
 
     def __getitem__(self, which: Any, /) -> Floats:
         def of_rows(values: Floats) -> Floats:
-            return values[which] if len(values) == len(self.codes) else values
+            """Return the values of these rows; one row of values is that of all."""
+            if len(values) == len(self.codes):
+                values = np.asarray(values[which])
+            return values
 
         numbers: Floats = np.asarray(self.codes[which], dtype=np.float64)
         if self.zero_point is not None:
@@ -243,17 +253,17 @@ def _places(ids: NDArray[Any] | None, n_rows: int, original: Side) -> Indices:
                 "give both ids, or leave out the same rows",
             )
         return np.arange(n_rows)
-    wanted = np.asarray(original.ids).astype(str)
-    held = np.asarray(ids).astype(str)
-    order = np.argsort(held)
-    found = np.searchsorted(held, wanted, sorter=order)
-    places = order[np.minimum(found, len(held) - 1)]
-    missing = np.flatnonzero(held[places] != wanted)
+    original_ids = np.asarray(original.ids).astype(str)
+    copy_ids = np.asarray(ids).astype(str)
+    order = np.argsort(copy_ids)
+    sorted_places = np.searchsorted(copy_ids, original_ids, sorter=order)
+    places = order[np.minimum(sorted_places, len(copy_ids) - 1)]
+    missing = np.flatnonzero(copy_ids[places] != original_ids)
     if len(missing):
         raise must_be(
             "a copy",
             "one of all rows of the original",
-            f"no row with the id {str(wanted[missing[0]])!r}",
+            f"no row with the id {str(original_ids[missing[0]])!r}",
             "leave out the same rows in both",
         )
     return np.asarray(places)
@@ -271,14 +281,16 @@ def _axes(x: Rows, rows: Rows) -> Floats | None:
     which = np.unique(np.linspace(0, len(x) - 1, min(len(x), N_SAMPLED)).astype(int))
     before = unit_rows(np.asarray(x[which], dtype=np.float64), none=0)
     after = unit_rows(np.asarray(rows[which], dtype=np.float64), none=0)
-    unturned = np.einsum("ij,ij->i", before[:, :n_columns], after)
     rotation = best_rotation(after.T @ before, n_columns, width)
-    turned = np.einsum("ij,ij->i", before, after @ rotation)
-    angles = [
-        float(np.median(np.arccos(np.clip(c, -1, 1)))) for c in (unturned, turned)
-    ]
-    # Angles below this limit are small already, and rounding must not decide.
-    is_small = angles[0] < np.radians(10)
-    if is_small or angles[1] > CLEARLY_NEARER * angles[0]:
+    angle = _median_angle(before[:, :n_columns], after)
+    angle_after_rotation = _median_angle(before, after @ rotation)
+    # Small angles need no rotation, and rounding must not decide about one.
+    if angle < SMALL_ANGLE or angle_after_rotation > CLEARLY_NEARER * angle:
         return None
     return rotation
+
+
+def _median_angle(rows: Floats, others: Floats) -> float:
+    """Return the median angle in radians of pairs of unit rows, or of their parts."""
+    cosines = np.einsum("ij,ij->i", rows, others)
+    return float(np.median(np.arccos(np.clip(cosines, -1, 1))))
