@@ -463,7 +463,7 @@ def gather(
         )
         lists: list[Callable[[], Any]] = [
             partial(_served, whole, options, stated, rows, rng),
-            partial(_reach, listed or whole, queries, options, stated, rng),
+            partial(_reach, listed, whole, queries, options, stated, rows, rng),
         ]
         *visited_again, forms, served_by_index, reached = results_of(
             [*again, as_it_is, *lists], "visiting the worst"
@@ -636,24 +636,35 @@ def _served(
 
 
 def _reach(
-    model: FactorModel,
+    listed: FactorModel | None,
+    whole: FactorModel,
     queries: Side | None,
     options: AuditOptions,
     stated: Metric | None,
+    rows: Indices | None,
     rng: int,
 ) -> QueryReach | None:
     """Count which rows the lists of the queries hold, if there are queries.
+
+    A quick audit of a long table searches only its sample of rows, like all its other
+    lists. If the audited model is itself a sample of `listed`, all rows are searched.
 
     The generator is seeded anew, so that this changes no other draw.
     """
     if queries is None:
         return None
+    model = whole
+    searched = rows
+    if listed is not None:
+        model = listed
+        searched = None
     return measure_reach(
         model,
         queries,
         options.served,
         stated,
         n_neighbours=options.n_neighbours,
+        searched=searched,
         rng=np.random.default_rng(rng),
     )
 

@@ -1106,7 +1106,7 @@ def _queries(audit: Audit) -> Section:
         rows = [{"query": query["query"], "best": query["best"]} for query in far]
         tables.append(
             Table(
-                f"queries far from all {reach.items}",
+                f"queries far from {reach.all_items}",
                 pd.DataFrame(rows),
                 f"best {MEASURE_WORDS[reach.measure]}",
                 longest=LONGEST,

@@ -143,6 +143,8 @@ class QueryReach(Result):
     """(m,) numbers of the queries whose lists were counted."""
     n_undirected: int
     """Number of rows of zeros that no list can hold, because they have no cosine."""
+    sampled_from: int | None
+    """Number of rows of the table, if only a sample of them was searched; else None."""
     rows: Indices
     """(N,) numbers of the different rows that lists can hold."""
     counts: Indices
@@ -262,10 +264,22 @@ class QueryReach(Result):
         return f"{self.item}s"
 
     @property
+    def all_items(self) -> str:
+        """The rows that were searched, such as "all items" or "all sampled items"."""
+        if self.sampled_from is None:
+            return f"all {self.items}"
+        return f"all sampled {self.items}"
+
+    @property
     def on_queries(self) -> str:
         """Say how many queries were counted, and how the lists compare."""
         text = f"The top {self.n} of {self._measured_on} was computed"
         parts = [f"{text} by {MEASURE_WORDS[self.measure]} ({self.source})."]
+        if self.sampled_from is not None:
+            parts.append(
+                f"Only a sample of {len(self.rows):,} of {self.sampled_from:,} "
+                f"{self.items} was searched."
+            )
         n_equal = self.n_queries - self.n_zeros - self.n_different
         if n_equal:
             parts.append(
@@ -293,8 +307,15 @@ class QueryReach(Result):
 
     @property
     def measured_on(self) -> str:
-        """Number of lists, and number of queries that they were drawn from."""
-        return f"lists of {self._measured_on}"
+        """Number of lists, and number of queries that they were drawn from.
+
+        If a sample of a table was searched alone, the size of the table is added.
+        """
+        lists = f"lists of {self._measured_on}"
+        if self.sampled_from is None:
+            return lists
+        sample = f"{len(self.rows):,} of {self.sampled_from:,} {self.items}"
+        return f"{lists} among a sample of {sample}"
 
     @property
     def _plural_of_queries(self) -> str:
@@ -330,7 +351,7 @@ class QueryReach(Result):
         )
         m = len(self.queries)
         chance = (
-            f"If all {self.items} were equally popular, each would be in "
+            f"If {self.all_items} were equally popular, each would be in "
             f"{_figure(m * self.n / len(self.rows))} of {m:,} lists on average, and no "
             f"{self.item} in more than {self.most_by_chance:,} (99 % sure)."
         )
@@ -356,7 +377,7 @@ class QueryReach(Result):
             f"{self.n} of {self._counted_queries(m)}."
         )
         chance = (
-            f"If all {self.items} were equally popular, "
+            f"If {self.all_items} were equally popular, "
             f"{_figure(n_rows * self.by_chance)} ({percent(self.by_chance)}) would be "
             "in none by chance."
         )
@@ -370,6 +391,8 @@ class QueryReach(Result):
 
     @property
     def _all_rows(self) -> str:
+        if self.sampled_from is not None:
+            return f"{len(self.rows):,} sampled {self.items}"
         if len(self.labels) == len(self.rows):
             return counted(len(self.rows), self.item)
         return f"{len(self.rows):,} different {self.items}"
@@ -444,10 +467,10 @@ class QueryReach(Result):
                 f"{unrelated}."
             )
         if not near.n_far:
-            found = f"No query is far from all {self.items}"
+            found = f"No query is far from {self.all_items}"
             if not near.shows_subjects:
                 found = (
-                    f"No query is clearly far from all {self.items}, but only "
+                    f"No query is clearly far from {self.all_items}, but only "
                     f"{percent(near.near_share)} of the queries are nearer to some "
                     f"{self.item} than 95 % of unrelated queries (random mixtures of "
                     "all queries)"
@@ -463,7 +486,7 @@ class QueryReach(Result):
             names += f" and {n_more:,} more"
         return (
             f"{self._counted_queries(near.n_far)} of {len(self.queries):,} "
-            f"{_is(near.n_far)} far from all {self.items}: {names}. The best {word} of "
+            f"{_is(near.n_far)} far from {self.all_items}: {names}. The best {word} of "
             f"the farthest is {self._level(float(near.best.min()))}. It is {typical} "
             f"for the typical (median) query, and {unrelated} for the typical "
             "unrelated query (a random mixture of all queries)."
@@ -616,6 +639,7 @@ class QueryReach(Result):
                 "n_lists": len(self.queries),
                 "n_rows": len(self.rows),
                 "n_undirected": self.n_undirected,
+                "sampled_from": self.sampled_from,
                 "most_listed": self.most_listed_rows(),
                 "most_by_chance": self.most_by_chance,
                 "hubs": [row for row, _ in self.hubs],
@@ -781,6 +805,7 @@ def measure_reach(
     stated: Metric | None = None,
     *,
     n_neighbours: int | None = None,
+    searched: Indices | None = None,
     rng: np.random.Generator,
 ) -> QueryReach:
     """Find the rows that queries list too often or never, and queries far from rows.
@@ -793,6 +818,8 @@ def measure_reach(
         The queries, as `query_side` reads them.
     stated : Metric, optional
         Metric that the store of the model states. It is used if `served` is None.
+    searched : array of int, optional
+        Rows that lists can hold, as in a quick audit of a long table; all by default.
     served, n_neighbours, rng
         As for `query_reach`.
     """
@@ -800,6 +827,8 @@ def measure_reach(
     side = model.right_side
     measure, bias, source = _measure(model, served, stated)
     rows = _different(side, measure, bias)
+    if searched is not None:
+        rows = np.intersect1d(rows, searched)
     if len(rows) < 2:
         raise must_be(
             f"the {side.title}s that lists can hold",
@@ -854,6 +883,7 @@ def measure_reach(
         n_different=len(distinct),
         queries=numbers,
         n_undirected=len(side) - len(side.directed) if measure == "cosine" else 0,
+        sampled_from=None if searched is None else len(side),
         rows=rows,
         counts=counts,
         most_listed=hubs(rows[best.indices], rows),

@@ -213,6 +213,39 @@ def test_a_quick_audit_searches_its_sample_for_the_lists_of_an_index(
     assert whole.directions[0].sampled_from is None
 
 
+def test_a_quick_audit_searches_its_sample_for_queries(
+    long_table: ea.FactorModel,
+) -> None:
+    queries = np.random.default_rng(1).standard_normal((50, 6))
+    options = AuditOptions(quick=True, n_gauges=1, n_starts=0, queries=queries)
+    rows = quick_rows(long_table, options, rng=0)
+    assert rows is not None
+    audit = ea.audit(long_table, options=options)
+    reach = audit.evidence.reach
+    assert reach is not None
+    assert reach.sampled_from == 400
+    # Rows are numbered as in the whole table. A copy of an earlier row is left out.
+    first_rows = np.setdiff1d(np.arange(360), [7])
+    np.testing.assert_array_equal(reach.rows, np.intersect1d(rows, first_rows))
+
+    # Brute force among the sampled rows.
+    x = long_table.right[reach.rows].astype(np.float64)
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    best = np.argsort(-(queries @ unit.T), axis=1)[:, : reach.n]
+    counts = np.bincount(best.ravel(), minlength=len(reach.rows))
+    np.testing.assert_array_equal(reach.counts, counts)
+
+    n = len(reach.rows)
+    assert (
+        reach.measured_on == f"lists of 50 queries among a sample of {n} of 400 items"
+    )
+    assert f"Only a sample of {n} of 400 items was searched." in reach.on_queries
+    assert f"{n} sampled items" in reach.on_reach
+    assert reach.all_items == "all sampled items"
+    assert ea.audit(long_table, queries=queries, n_gauges=1, n_starts=0).evidence.reach
+    assert ea.query_reach(long_table, queries).sampled_from is None
+
+
 def test_rows_that_a_quick_audit_did_not_draw_decide_whether_cosines_are_fixed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -61,7 +61,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     near = reach.nearness
     if near.fits:
         share = near.n_far / len(reach.queries)
-        title = f"{percent(share)} of the queries are far from all {reach.items}"
+        title = f"{percent(share)} of the queries are far from {reach.all_items}"
         remedy = (
             "Look at them: another language, another subject, or empty text. Show no "
             "result below a level, or add what they ask for."
