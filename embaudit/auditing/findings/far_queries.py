@@ -47,7 +47,8 @@ ENTRY = Entry(
         "distribution is (ranks among both are hypergeometric). The queries as a whole "
         "do not fit if at most 10 % of them are nearer than 95 % of the mixtures, both "
         "of queries and of the {items} themselves, but at least half of those are. "
-        "Checked for 30 different queries or more."
+        "Checked for 30 different queries or more. "
+        "A quick audit of a long table searches its sample of rows alone."
     ),
     reference="Iglewicz, Hoaglin: How to Detect and Handle Outliers (1993).",
 )

@@ -38,7 +38,8 @@ ENTRY = Entry(
         "with one {item} is binomial (m, n/N), and no {item} is in more than c lists "
         "with 99 % certainty if N · P(more than c) is at most 1 %. Reported if hubs "
         "fill 10 % of all places. Equal {items} count once. Checked if there are 100 "
-        "different {items} or more."
+        "different {items} or more. A quick audit of a long table searches its sample "
+        "of rows alone."
     ),
     reference="Radovanović, Nanopoulos, Ivanović: Hubs in Space (JMLR 11, 2010).",
 )

@@ -43,7 +43,8 @@ ENTRY = Entry(
         "number of {items} in exactly one list (Good and Turing). Equal queries and "
         "equal {items} count once. By inner product, up to 16 of the {items} in no "
         "list are tested: if one is inside the convex hull of the others, it is the "
-        "only best one of no vector at all."
+        "only best one of no vector at all. A quick audit of a long table searches its "
+        "sample of rows alone."
     ),
     reference=(
         "Good: The population frequencies of species and the estimation of population "
