@@ -1,17 +1,24 @@
-"""Tables of vectors in Parquet, LanceDB and DuckDB against a plain read by their own client.
+"""Tables of vectors in Parquet, LanceDB and DuckDB against a read by their own client.
 
-    python benchmarks/bench_tables.py [--rows 1000000] [--rounds 5] [--only parquet shards wide lancedb duckdb]
+    python benchmarks/bench_tables.py [--rows 1000000] [--rounds 5] [--only KIND ...]
 
-A row has an id and a vector of 64 numbers in float32. The client reads the ids and the vectors into two NumPy arrays, of
-which the one of the vectors is contiguous. `load` reads them into a model: it also checks that every number is finite
-and that no id is repeated, and it keeps the vectors in a temporary file, which can exceed memory.
+KIND is parquet, shards, wide, lancedb or duckdb.
 
-Each read is in a process of its own, after the imports and after one read of 1,000 rows by the same reader, because both
-import modules when they first read. Client and embaudit take turns, and the order alternates. The files are in the page
-cache. The script prints the medians of the processor time (user and system, all threads), of its user part and of the
-wall time, and the medians of the ratios of each pair. The system part is what the kernel takes to hand out memory. On a
-virtual machine it differs by a factor of five between runs of the same read, so compare versions by the user part. The first pair is not timed: it fills the page cache and measures the largest memory
-that is the process's own, so that mapped files are not counted. A client that is not installed is skipped.
+A row has an id and a vector of 64 numbers in float32. The client reads the ids and the
+vectors into two NumPy arrays, of which the one of the vectors is contiguous. `load`
+reads them into a model: it also checks that every number is finite and that no id is
+repeated, and it keeps the vectors in a temporary file, which can exceed memory.
+
+Each read is in a process of its own, after the imports and after one read of 1,000 rows
+by the same reader, because both import modules when they first read. Client and
+embaudit take turns, and the order alternates. The files are in the page cache. The
+script prints the medians of the processor time (user and system, all threads), of its
+user part and of the wall time, and the medians of the ratios of each pair. The system
+part is what the kernel takes to hand out memory. On a virtual machine it differs by a
+factor of five between runs of the same read, so compare versions by the user part. The
+first pair is not timed: it fills the page cache and measures the largest memory that is
+the process's own, so that mapped files are not counted. A client that is not installed
+is skipped.
 """
 
 from __future__ import annotations
@@ -238,7 +245,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=KINDS, default=list(KINDS))
     options = parser.parse_args()
     assert own_memory("self")
-    print(f"{options.rows:,} rows × {RANK} with ids: first the client, then embaudit\n")
+    size = f"{options.rows:,} rows × {RANK} with ids"
+    print(f"{size}: first the client, then embaudit\n")
     titles = ["table", "CPU", "", "ratio", "goal", "user", "", "ratio"]
     titles += ["wall", "", "ratio", "memory", ""]
     print("| " + " | ".join(titles) + " |")

@@ -1,7 +1,8 @@
-"""Run every benchmark of this folder in turn, and keep what they print with the machine it was printed on.
+"""Run every benchmark of this folder in turn, and keep what they print.
 
-`python benchmarks/run.py` takes some twenty minutes on two idle cores, `--quick` the same scripts at sizes that take
-less than three together. What is written says on which machine, with which versions, and beside which load.
+`python benchmarks/run.py` takes some twenty minutes on two idle cores. With `--quick`,
+the same scripts run at sizes that take less than three minutes together. The file that
+is written says on which machine, with which versions and next to which load they ran.
 """
 
 from __future__ import annotations
@@ -70,15 +71,17 @@ def _version(name: str) -> str:
 
 
 def measured(script: str, arguments: list[str]) -> tuple[str, bool]:
-    """Run one script and return what it printed as a section, and whether it ended well."""
-    command, start = (
-        [sys.executable, str(HERE / script), *arguments],
-        time.perf_counter(),
-    )
+    """Run one script; return its output as a section, and whether it ended well."""
+    command = [sys.executable, str(HERE / script), *arguments]
+    start = time.perf_counter()
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-    )  # fmt: skip
+    )
     ended = "" if done.returncode == 0 else f", exit code {done.returncode}"
     title = " ".join([script, *arguments])
     taken = time.perf_counter() - start
