@@ -303,7 +303,7 @@ def gauged_tensors(head: AttentionHead, gauge: HeadGauge) -> dict[str, NDArray[A
         if head.output_bias is not None:
             # The weights of a query sum to 1, so each head adds the shift once.
             constant = constant + gauge.value_shift @ columns
-    if head.output_bias is not None:
+    if head.output_bias is not None and gauge.value_shift.any():
         changes[head.output_bias] = head.output_bias.read(arrays) - constant
     elif gauge.value_shift.any():
         raise must_be(

@@ -65,6 +65,15 @@ def test_logits_depend_on_every_projection(tmp_path, tensor):
     assert np.abs(wrong - logits).max() > 1e-3 * np.abs(logits).max()
 
 
+def test_a_bias_of_the_output_alone_is_not_changed(tmp_path):
+    """Values without a bias cannot be shifted, and the text says so."""
+    bias = {"model.layers.0.self_attn.o_proj.bias": np.ones(files.WIDTH)}
+    folder = folder_of(tmp_path, LLAMA, tensors_of(LLAMA) | bias)
+    assert not bias.keys() & ea.equivalent_attention(folder, 0, 0).keys()
+    text = ea.audit_attention(folder, 0, 0).explain()
+    assert "a head with shifted values would need one" in text
+
+
 def test_a_scale_of_one_column_changes_logits_under_a_rotary_embedding():
     before = tensors_of(LLAMA)
     after = dict(before)
