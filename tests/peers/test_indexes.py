@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from embaudit import index_metric
+from embaudit import compare_copies, index_metric
 from embaudit.errors import InputError
 from embaudit.io import load, read, save
 
@@ -116,6 +116,27 @@ def test_vectors_and_labels_of_hnswlib(space: str) -> None:
     counted.init_index(300)
     counted.add_items(X, num_threads=1)
     assert load(counted).right_ids is None
+
+
+@pytest.mark.parametrize("kind", ["SQ8", "IVFSQ8", "SQfp16", "HNSW8,SQ8"])
+def test_lists_that_codes_keep_are_those_of_searches_by_faiss(
+    kind: str, tmp_path: Path
+) -> None:
+    faiss = pytest.importorskip("faiss")
+    made = index(kind)
+    made.add(X)
+    lists = []
+    for rows in (X, made.reconstruct_n()):
+        unit_rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        flat = faiss.IndexFlatIP(8)
+        flat.add(unit_rows)
+        _, numbers = flat.search(unit_rows, len(X))
+        others = numbers[numbers != np.arange(len(X))[:, None]].reshape(len(X), -1)
+        lists.append(others[:, :10])
+    faiss.write_index(made, str(tmp_path / "x.faiss"))
+    for source in (made, tmp_path / "x.faiss"):
+        (copy,) = compare_copies(X, [source], n_lists=None).copies
+        np.testing.assert_allclose(copy.kept_by_list, shares(*lists), atol=1e-9)
 
 
 # How an index compares its rows
