@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils.nodes import SkipNode
+from numpydoc.docscrape import NumpyDocString
 
 from embaudit import __version__
 
@@ -122,7 +123,31 @@ def write_mathml(writer: HTML5Translator, node: math | math_block) -> None:
     raise SkipNode
 
 
+NumpyDocString.sections["Columns"] = ""
+"""Make numpydoc accept this section; `show_columns` shows it."""
+
+
+def show_columns(
+    _app: Sphinx,
+    _what: str,
+    _name: str,
+    _thing: object,
+    _options: object,
+    lines: list[str],
+) -> None:
+    """Show the section Columns of a docstring, which numpydoc does not write, as notes."""
+    for place, line in enumerate(lines[:-1]):
+        if line == "Columns" and set(lines[place + 1]) == {"-"}:
+            lines[place] = "Notes"
+            lines[place + 1] = "-----"
+            lines.insert(place + 2, "The columns are:")
+            lines.insert(place + 3, "")
+            return
+
+
 def setup(app: Sphinx) -> None:
     """Register how formulas are written, and what happens before pages are read."""
     app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))
     app.connect("builder-inited", link_notebooks)
+    # numpydoc reads docstrings at the default priority, 500.
+    app.connect("autodoc-process-docstring", show_columns, priority=400)

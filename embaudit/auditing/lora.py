@@ -194,7 +194,7 @@ class LoraAudit(Result):
         output_kept_by_chance, input_kept_by_chance : float
             Share that random lists keep.
         output_mean_change, input_mean_change : float
-            Mean |Δcos| from the stored pair to the other one.
+            Mean ``|Δcos|`` from the stored pair to the other one.
         """
         return [plain_dict(module.to_dict()) for module in self.modules]
 
