@@ -184,7 +184,8 @@ class StoredCopy:
     """Median share of the squared length that the leading columns hold; None for
     copies of all columns."""
     typical_head_cosine: float | None
-    """Median cosine of an entry in the leading columns; None for other copies."""
+    """Median cosine of an entry in the leading columns; None for other copies, and if
+    no entry has a cosine there."""
     kept_in_principal_axes: float | None
     """Share of the lists that as many principal axes keep; None for other copies."""
     names: NDArray[Any] = field(repr=False)
@@ -250,7 +251,7 @@ class StoredCopy:
 
     @property
     def typical_range(self) -> tuple[float, float] | None:
-        """Cosines that two rows of typical heads can have; None for other copies."""
+        """Cosines that two rows of typical heads can have; None without such heads."""
         if self.head_share is None or self.typical_head_cosine is None:
             return None
         return truncated_range(
@@ -334,7 +335,7 @@ class CopyComparison(Result):
     n_rows: int
     """Number of rows that have a list."""
     n_queries: int | None
-    """Number of given queries; None without queries."""
+    """Number of given queries whose lists were measured; None without queries."""
     bytes_per_vector: float
     """Bytes that a vector of the original takes."""
     copies: tuple[StoredCopy, ...]
@@ -526,9 +527,13 @@ class CopyComparison(Result):
         """Say what leading columns hold, and what principal axes would keep."""
         texts = []
         limits = copy.typical_range
-        if limits is not None and copy.head_share is not None:
+        if (
+            limits is not None
+            and copy.head_share is not None
+            and copy.typical_head_cosine is not None
+        ):
             low, high = max(down(limits[0]), -1.0), min(up(limits[1]), 1.0)
-            cosine = two_decimals(copy.typical_head_cosine or 0)
+            cosine = two_decimals(copy.typical_head_cosine)
             texts.append(
                 f"They hold {percent(copy.head_share)} of the squared length of the "
                 f"median row, so a cosine of {cosine} of two such heads can be that of "
@@ -789,10 +794,11 @@ def _judged(
         searched.lists, search.n, searched.queries, search.x, copied, changes
     )
     query_entries = searched.lists.indices[:, : search.n] >= 0
-    head_share = head_cosine = in_axes = None
+    head_share: float | None = None
+    head_cosine: float | None = None
+    in_axes: float | None = None
     if kind is not None and kind.n_kept is not None:
-        # The cosine of a row and its head is the root of the share of the head.
-        head_share = float(np.median(np.cos(changes.angles) ** 2))
+        head_share = _median_head_share(search.side, changes)
         head_cosine = _median_cosine(search.former, copied.rows)
         if isinstance(kind, FirstColumns):
             axes = PrincipalAxes(kind.n_columns).copy(search.x)
@@ -849,11 +855,29 @@ def _kept_by_query(search: _Search, copied: CopiedRows) -> Floats | None:
     return shares_of_lists_kept(search.by_query, copy, search.n)
 
 
-def _median_cosine(lists: NeighbourLists, rows: Rows) -> float:
-    """Return the median cosine of the entries of lists in a copy."""
+def _median_head_share(side: Side, changes: Changes) -> float:
+    """Return the median share of the squared length that the leading columns hold.
+
+    The cosine of a row and its head is the root of the share of the head. A head of
+    zeros has no cosine, and holds nothing.
+    """
+    shares = np.cos(changes.angles) ** 2
+    shares[~changes.is_listed] = 0
+    return float(np.median(shares[side.directed]))
+
+
+def _median_cosine(lists: NeighbourLists, rows: Rows) -> float | None:
+    """Return the median cosine of the entries of lists in a copy.
+
+    None if no entry has a cosine, because rows of the copy are zero.
+    """
     row, place = np.nonzero(lists.indices >= 0)
     pairs = np.column_stack([lists.rows[row], lists.indices[row, place]])
-    return float(np.nanmedian(pair_cosines(rows, rows, pairs)))
+    cosines = pair_cosines(rows, rows, pairs)
+    cosines = cosines[~np.isnan(cosines)]
+    if not len(cosines):
+        return None
+    return float(np.median(cosines))
 
 
 def _sure_lead(changes: Changes) -> float:

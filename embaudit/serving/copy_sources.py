@@ -161,6 +161,12 @@ def _decoded(
     if scale is not None and scale.shape == (len(codes), 1):
         n_bytes += 4
     ids = next((arrays[name] for name in IDS if name in arrays), None)
+    if ids is not None and ids.shape != (len(codes),):
+        raise must_be(
+            "the ids of codes",
+            f"one per row of codes, of shape ({len(codes)},)",
+            f"shape {ids.shape}",
+        )
     width = original.rows.shape[1]
     is_raw = scale is None and offset is None and zero_point is None
     if codes.dtype == np.uint8 and is_raw:

@@ -402,6 +402,33 @@ def test_typical_figures_of_truncated_rows():
     assert copy.bytes_per_vector == 9 * 4
 
 
+def test_heads_of_zeros_hold_nothing_of_a_row():
+    """The angle of a head of zeros is 180°, whose squared cosine is 1."""
+    x = clusters(60)
+    x[:40, :2] = 0
+    x[59] = 0
+    copy = compare_copies(x, "first:2").copies[0]
+    shares = np.square(unit(x[:59])[:, :2]).sum(axis=1)
+    assert copy.head_share == np.median(shares) == 0
+    x[:25, :2] = 1
+    copy = compare_copies(x, "first:2").copies[0]
+    shares = np.square(unit(x[:59])[:, :2]).sum(axis=1)
+    assert copy.head_share == pytest.approx(np.median(shares))
+    assert 0 < copy.head_share < 1
+
+
+def test_heads_that_are_all_zero_have_no_typical_cosine():
+    x = clusters(60)
+    x[:, :2] = 0
+    found = compare_copies(x, "first:2")
+    copy = found.copies[0]
+    assert copy.kept == 0
+    assert copy.head_share == 0
+    assert copy.typical_head_cosine is None
+    assert copy.typical_range is None
+    assert "squared length of the median row" not in found.explain()
+
+
 def test_sure_lead_holds_for_any_query():
     x = clusters()
     copied = format_named("int8").copy(x)
@@ -738,6 +765,10 @@ def test_the_same_seed_gives_the_same_numbers():
         (
             {"codes": np.ones((240, 24), dtype=np.int8), "scale": np.ones(7)},
             "the scale of codes must be one number, or of shape (240, 1) or (1, 24)",
+        ),
+        (
+            {"codes": np.ones((240, 24), dtype=np.int8), "ids": np.arange(480)},
+            "the ids of codes must be one per row of codes, of shape (240,); got shape",
         ),
     ],
 )
