@@ -58,7 +58,8 @@ class Likeness(StrEnum):
     """The updates have a cosine of at least 0.71, together and in most modules, and
     more than by chance."""
     OPPOSITE = "opposite"
-    """The same for a cosine of at most -0.71: one adapter undoes the other."""
+    """The updates have a cosine of at most -0.71, together and in most modules, and
+    more than by chance: one adapter undoes the other."""
     RELATED = "related, but not alike"
     """The cosine is beyond chance, and below 0.71 together or in most modules."""
     UNRELATED = "unrelated"
@@ -85,7 +86,8 @@ class ModuleSimilarity:
     distance: float
     """Frobenius norm of the difference of both updates."""
     tolerance: float
-    """Distance that rounding of the factors explains, as a share of the larger norm."""
+    """Largest distance that rounding of the factors can explain, as a share of the
+    larger norm."""
     output_overlap: float
     """Mean squared cosine of the principal angles between the column spaces of both
     updates; NaN if one is zero."""
@@ -115,7 +117,7 @@ class ModuleSimilarity:
 
     @property
     def is_same(self) -> bool:
-        """True if rounding of the factors explains the distance of both updates."""
+        """True if rounding of the factors can explain the distance of both updates."""
         if not max(self.norms) > 0:
             return True
         return reaches(self.tolerance, self.distance / max(self.norms))
@@ -279,7 +281,7 @@ class LoraComparison(Result):
             return (
                 f"The adapters are the same update in other factors{self._scale}. "
                 f"Their updates differ {distance} of their length, which rounding of "
-                "the factors explains."
+                "the factors can explain."
             )
         by_chance = (
             f"The cosine of their updates is {cosine}, and by chance 0 ± {chance}."
@@ -303,7 +305,7 @@ class LoraComparison(Result):
 
     @property
     def _scale(self) -> str:
-        """A condition if no file states the scales."""
+        """Write the condition that both scales are equal; empty if files state them."""
         if all(adapter.scale_is_known for adapter in self.adapters):
             return ""
         return ", if both have the same lora_alpha"
@@ -384,7 +386,9 @@ class LoraComparison(Result):
         """Return the mean of an overlap over the common modules."""
         overlaps = [getattr(module, name) for module in self.modules]
         known = [overlap for overlap in overlaps if not math.isnan(overlap)]
-        return float(np.mean(known)) if known else math.nan
+        if not known:
+            return math.nan
+        return float(np.mean(known))
 
     def _mean_overlaps_by_chance(self) -> tuple[float, float]:
         """Return the mean overlaps by chance, of outputs and of inputs."""
@@ -398,12 +402,13 @@ class LoraComparison(Result):
 
     @property
     def _on_norms(self) -> str:
+        """State the lengths of both updates."""
         first, second = self.norms
         return f"The updates have lengths of {first:.3g} and {second:.3g}."
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on what is not compared."""
+        """Remarks on modules, arrays and settings that the cosine leaves out."""
         texts = []
         for place, names in (("first", self.first_only), ("second", self.second_only)):
             if names:
@@ -427,8 +432,8 @@ class LoraComparison(Result):
         if first and second and first != second:
             texts.append(
                 f"The configurations name the base models {first} and {second}. "
-                "Updates of different weights have nothing in common, even if their "
-                "cosine is high."
+                "If their weights differ, the updates have nothing in common, even "
+                "with a high cosine."
             )
         return tuple(texts)
 
@@ -460,7 +465,7 @@ class LoraComparison(Result):
         distance : float
             Frobenius norm of the difference of the updates.
         is_same : bool
-            True if rounding of the factors explains the distance.
+            True if rounding of the factors can explain the distance.
         output_overlap, input_overlap : float
             Mean squared cosine of the principal angles between the spaces of outputs,
             and of inputs; `…_by_chance` is their mean for random spaces.
@@ -496,7 +501,9 @@ class LoraComparison(Result):
 
 def _quotient(value: float, divisor: float) -> float:
     """Divide; NaN if the divisor is 0."""
-    return value / divisor if divisor > 0 else math.nan
+    if divisor > 0:
+        return value / divisor
+    return math.nan
 
 
 def _lower(sentence: str) -> str:
@@ -575,16 +582,15 @@ def _similarity(first: AdapterPair, second: AdapterPair) -> ModuleSimilarity:
         )
     one, other = Update.from_pair(first), Update.from_pair(second)
     norms = one.norm, other.norm
-    spacing = max(first.spacing, second.spacing)
-    product, most, distance = math.nan, math.nan, math.inf
+    product = math.nan
+    most = math.nan
     factors = [_factors_of(pair) for pair in (first, second)]
     if first.rank == second.rank:
         product = float(np.sum(factors[0] * factors[1]))
-        turned = factors[0].T @ factors[1]
-        most = float(np.linalg.norm(turned, "nuc"))
-        distance = float(np.linalg.norm(factors[0] - factors[1]))
-    factor_norms = tuple(float(np.linalg.norm(one)) for one in factors)
-    same_scale = abs(first.scale - second.scale) <= spacing * abs(first.scale)
+        # The sum of the singular values is the largest trace after a rotation.
+        products = factors[0].T @ factors[1]
+        most = float(np.linalg.norm(products, "nuc"))
+    factor_norms = [float(np.linalg.norm(matrix)) for matrix in factors]
     return ModuleSimilarity(
         name=first.name,
         shape=first.shape,
@@ -600,12 +606,32 @@ def _similarity(first: AdapterPair, second: AdapterPair) -> ModuleSimilarity:
         factor_product=product,
         factor_norms=(factor_norms[0], factor_norms[1]),
         most_by_rotation=most,
-        has_same_factors=same_scale and distance <= spacing * max(factor_norms),
+        has_same_factors=_are_same_factors(first, second),
     )
 
 
+def _are_same_factors(first: AdapterPair, second: AdapterPair) -> bool:
+    """Return True if B, A and the scale of two pairs are equal up to rounding.
+
+    B and A are compared one by one, because B can be much shorter than A, so that a
+    rounding of A is longer than any change of B.
+    """
+    if first.rank != second.rank:
+        return False
+    spacing = max(first.spacing, second.spacing)
+    if abs(first.scale - second.scale) > spacing * abs(first.scale):
+        return False
+    for matrix, other in ((first.b, second.b), (first.a, second.a)):
+        stored = matrix.astype(np.float64)
+        compared = other.astype(np.float64)
+        length = max(np.linalg.norm(stored), np.linalg.norm(compared))
+        if np.linalg.norm(stored - compared) > spacing * length:
+            return False
+    return True
+
+
 def _tolerance(first: AdapterPair, second: AdapterPair, norm: float) -> float:
-    """Return the relative distance of two equal updates by rounding of their factors.
+    """Bound the relative distance of equal updates whose factors were rounded.
 
     Rounding moves a matrix by at most half a spacing of its norm. So the product of two
     rounded matrices moves by at most `spacing · ‖B‖ ‖A‖`, up to a product of spacings.

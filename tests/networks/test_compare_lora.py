@@ -10,6 +10,7 @@ from networks.adapters import dense, pair, regauged, write_adapter
 
 import embaudit as ea
 from embaudit.errors import InputError
+from embaudit.io.adapters import SPACINGS, Adapter, AdapterPair
 from embaudit.networks.lora_comparison import ALIKE, Likeness
 
 MODULES = {f"layers.{i}.{name}": pair(10 * i) for i, name in enumerate("qkv")}
@@ -137,9 +138,27 @@ def test_the_same_update_is_found_in_each_type_of_numbers(written, dtype):
         written("one", dtype=dtype), written("two", turned(), dtype=dtype)
     )
     assert found.likeness is Likeness.SAME_UPDATE
-    assert "which rounding of the factors explains" in found.conclusion
+    assert "which rounding of the factors can explain" in found.conclusion
     same = ea.compare_lora(written("one", dtype=dtype), written("three", dtype=dtype))
     assert same.likeness is Likeness.SAME_FACTORS
+
+
+def test_short_factors_are_compared_apart_from_long_ones():
+    """A rounding of a long A is longer than any change of a short B."""
+    b, a = pair(0)
+    short = (1e-3 * b).astype(np.float32)
+    long = a.astype(np.float32)
+
+    def adapter(b):
+        stored = AdapterPair("m", b, long, 1.0, spacing=SPACINGS["bfloat16"])
+        return Adapter({"m": stored})
+
+    by_rounding = np.float32(1 + 2.0**-9) * short
+    same = ea.compare_lora(adapter(short), adapter(by_rounding))
+    assert same.likeness is Likeness.SAME_FACTORS
+    other = ea.compare_lora(adapter(short), adapter(np.float32(1.02) * short))
+    assert other.likeness is Likeness.SAME_UPDATE
+    assert other.distance == pytest.approx(1 - 1 / 1.02, rel=1e-4)
 
 
 def test_a_difference_above_rounding_is_no_same_update(written):
