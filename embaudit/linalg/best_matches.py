@@ -104,10 +104,36 @@ class BestMatches:
     """(m, N) numbers of the listed candidates, best first; -1 after the last one."""
     values: Floats
     """(m, N) values `q·r + s` of the listed candidates; -inf without a candidate."""
+    runner_up: Indices
+    """(m,) number of the best candidate behind the last one, -1 without one. If it ties
+    with the last one, the list can hold it instead of another tied candidate."""
+    own: Indices | None = field(default=None, repr=False)
+    """(m,) number of the candidate that is the query itself, which is not listed."""
 
     def shortened(self, n: int) -> BestMatches:
         """Return the first `n` candidates of each list."""
-        return replace(self, indices=self.indices[:, :n], values=self.values[:, :n])
+        if n >= self.indices.shape[1]:
+            return self
+        return replace(
+            self,
+            indices=self.indices[:, :n],
+            values=self.values[:, :n],
+            runner_up=self.indices[:, n],
+        )
+
+    def take(self, which: slice | Indices) -> BestMatches:
+        """Return the lists of some queries."""
+        own = None
+        if self.own is not None:
+            own = self.own[which]
+        return replace(
+            self,
+            queries=self.queries[which],
+            indices=self.indices[which],
+            values=self.values[which],
+            runner_up=self.runner_up[which],
+            own=own,
+        )
 
     def values_of(self, columns: Indices) -> tuple[Floats, Floats]:
         """Return the values of given candidates of each query, and their sizes.
@@ -163,6 +189,50 @@ class BestMatches:
         is_candidate = columns >= 0
         return np.asarray((listed | is_tied) & is_candidate)
 
+    def is_tied(self, tie: float) -> Flags:
+        """Flag lists whose last candidate ties with the best one that is not listed.
+
+        Parameters
+        ----------
+        tie : float
+            As for `holds`.
+        """
+        last, last_sizes = self.values_of(self.indices[:, -1:])
+        values, sizes = self.values_of(self.runner_up[:, None])
+        reaches_last = values >= last - tie * (sizes + last_sizes)
+        return np.asarray((reaches_last & np.isfinite(values))[:, 0])
+
+    def gaps_to_last(self, block: slice, tie: float) -> tuple[Floats, Floats]:
+        """Compare a block of candidates with the last candidate of each list.
+
+        Parameters
+        ----------
+        block : slice
+            Numbers of c candidates.
+        tie : float
+            As for `holds`.
+
+        Returns
+        -------
+        gaps : array of shape (m, c)
+            Value of each candidate minus that of the last listed candidate; -inf for
+            candidates that cannot be listed.
+        tolerances : array of shape (m, c)
+            A candidate ties with the last one if its gap is at most as large as this.
+        """
+        last, last_sizes = self.values_of(self.indices[:, -1:])
+        queries = self.order.query_rows(self.queries)
+        rows, shifts = self.order.candidate_rows(block)
+        values = queries @ rows.T + shifts
+        sizes = np.outer(block_norms(queries), block_norms(rows))
+        sizes += _finite_sizes(shifts)
+        if self.own is not None:
+            numbers = np.arange(block.start, block.start + len(rows))
+            values[self.own[:, None] == numbers] = -np.inf
+        # If a list is not full, it holds every candidate that can be listed.
+        lowest = np.where(np.isfinite(last), last, np.finfo(np.float64).min)
+        return values - lowest, tie * (sizes + last_sizes)
+
 
 def best_matches(
     order: Order, queries: Floats, n: int, *, own: Indices | None = None
@@ -191,24 +261,39 @@ def best_matches(
     """
     lists = []
     values = []
+    runner_up = []
     for batch in row_blocks(len(queries), queries.shape[1]):
         rows = queries[batch]
         own_of_batch = None
         if own is not None:
             own_of_batch = own[batch]
-        best = _with_ties_in_order(order, rows, n, own_of_batch)
+        best, next_best = _with_ties_in_order(order, rows, n, own_of_batch)
         lists.append(best.columns)
         values.append(best.values)
-    return BestMatches(order, queries, np.concatenate(lists), np.concatenate(values))
+        runner_up.append(next_best)
+    return BestMatches(
+        order,
+        queries,
+        np.concatenate(lists),
+        np.concatenate(values),
+        np.concatenate(runner_up),
+        own,
+    )
 
 
 def shares_kept(reference: BestMatches, other: BestMatches, tie: float) -> Floats:
     """Return the share of each list that other lists of the same queries keep.
 
+    If more candidates tie for the last places than a list has, an index returns any of
+    them. So in `reference`, each candidate that ties with the last one belongs to the
+    list. In `other`, the last places are drawn at random from the tied candidates, and
+    the share is its expectation. Rows that have collapsed to one direction therefore
+    keep no more than chance, and the same rows keep everything.
+
     Parameters
     ----------
     reference, other : BestMatches
-        Lists of m queries.
+        Lists of m queries among the same candidates.
     tie : float
         As for `BestMatches.holds`.
 
@@ -222,22 +307,56 @@ def shares_kept(reference: BestMatches, other: BestMatches, tie: float) -> Float
     array([0.5])
     """
     n_listed = np.count_nonzero(reference.indices >= 0, axis=1)
-    n_kept = np.count_nonzero(other.holds(reference.indices, tie=tie), axis=1)
-    return np.asarray(n_kept / np.maximum(n_listed, 1))
+    belongs = reference.holds(other.indices, tie=tie)
+    n_kept = np.count_nonzero(belongs, axis=1).astype(np.float64)
+    tied = np.flatnonzero(other.is_tied(tie))
+    if len(tied):
+        n_kept[tied] = _expected_kept(reference.take(tied), other.take(tied), tie)
+    # More candidates than places belong to a list if they tie with its last one.
+    return np.asarray(np.minimum(n_kept, n_listed) / np.maximum(n_listed, 1))
+
+
+def _expected_kept(reference: BestMatches, other: BestMatches, tie: float) -> Floats:
+    """Return the expected number of places that hold candidates of the reference.
+
+    All candidates above the last one of a list are in it. Candidates that tie with the
+    last one share the places that are left.
+    """
+    n_above = np.zeros(len(other.queries))
+    n_level = np.zeros(len(other.queries))
+    n_above_kept = np.zeros(len(other.queries))
+    n_level_kept = np.zeros(len(other.queries))
+    k = other.queries.shape[1]
+    for block in row_blocks(len(other.order.candidates), len(other.queries) + k):
+        gaps_before, tolerance_before = reference.gaps_to_last(block, tie)
+        gaps_after, tolerance_after = other.gaps_to_last(block, tie)
+        belongs = gaps_before >= -tolerance_before
+        is_above = gaps_after > tolerance_after
+        is_level = np.abs(gaps_after) <= tolerance_after
+        n_above += np.count_nonzero(is_above, axis=1)
+        n_level += np.count_nonzero(is_level, axis=1)
+        n_above_kept += np.count_nonzero(is_above & belongs, axis=1)
+        n_level_kept += np.count_nonzero(is_level & belongs, axis=1)
+    n_places = other.indices.shape[1] - n_above
+    chances = np.clip(n_places / np.maximum(n_level, 1), 0, 1)
+    return np.asarray(n_above_kept + chances * n_level_kept)
 
 
 def _with_ties_in_order(
     order: Order, queries: Floats, n: int, own: Indices | None
-) -> TopK:
+) -> tuple[TopK, Indices]:
     """Find the `n` best candidates, with ties at the end in order of their numbers.
 
     If the last candidate ties with the first candidate that is not listed, rounding
     would decide which of the two is listed. So such lists are searched again, after all
-    values that tie with the last value are set to it.
+    values that tie with the last value are set to it. Return the number of the first
+    candidate that the first search does not list, too.
     """
     # One more candidate is searched: the first one that is not listed.
     best = _search(order, queries, n + 1, own)
-    longer_lists = BestMatches(order, queries, best.columns, best.values)
+    longer_lists = BestMatches(
+        order, queries, best.columns, best.values, np.full(len(queries), -1)
+    )
     end_values, sizes = longer_lists.values_of(best.columns[:, -2:])
     rounding = cosine_rounding(queries.shape[1])
     with np.errstate(invalid="ignore"):
@@ -245,10 +364,11 @@ def _with_ties_in_order(
         gaps = end_values[:, 0] - end_values[:, 1]
         is_tied = gaps <= rounding * sizes.sum(axis=1)
     tied = np.flatnonzero(is_tied)
+    runner_up = best.columns[:, n].copy()
     best.columns = best.columns[:, :n].copy()
     best.values = best.values[:, :n].copy()
     if not len(tied):
-        return best
+        return best, runner_up
     own_of_tied = None
     if own is not None:
         own_of_tied = own[tied]
@@ -262,7 +382,7 @@ def _with_ties_in_order(
     )
     best.columns[tied] = levelled.columns
     best.values[tied] = levelled.values
-    return best
+    return best, runner_up
 
 
 def _search(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -225,7 +225,7 @@ def compare_lists(
         order = draw.permutation(len(part))
         another = np.empty_like(order)
         another[order] = np.roll(order, 1)
-        of_another = _lists_of(reference, another)
+        of_another = reference.take(another)
         compared = (old_among_new, new_among_old, old_among_old, of_another)
         for row, lists in enumerate(compared):
             shares[row, part] = shares_kept(reference, lists, tie)
@@ -257,14 +257,4 @@ def _order(
 def _halves(lists: BestMatches) -> tuple[BestMatches, BestMatches]:
     """Return the lists of the first and of the second half of the queries."""
     middle = len(lists.queries) // 2
-    return _lists_of(lists, slice(middle)), _lists_of(lists, slice(middle, None))
-
-
-def _lists_of(lists: BestMatches, which: slice | Indices) -> BestMatches:
-    """Return the lists of some queries."""
-    return replace(
-        lists,
-        queries=lists.queries[which],
-        indices=lists.indices[which],
-        values=lists.values[which],
-    )
+    return lists.take(slice(middle)), lists.take(slice(middle, None))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from embaudit.linalg.best_matches import Order, best_matches
+from embaudit.linalg.best_matches import Order, best_matches, shares_kept
 from embaudit.linalg.nearest import neighbours
 
 MEASURES = ("dot", "cosine", "l2", "hyperbolic")
@@ -168,3 +168,57 @@ def test_no_candidate_is_never_held() -> None:
     assert best.holds(np.array([[0, 1, -1]]), tie=1e-9).tolist() == [
         [True, False, False]
     ]
+
+
+def expected_share(before: np.ndarray, after: np.ndarray, n: int) -> float:
+    """Draw many lists of n candidates with ties in random order, and compare them."""
+    draw = np.random.default_rng(0)
+    belongs = before >= np.sort(before)[-n]
+    shares = []
+    for _ in range(4_000):
+        order = np.lexsort((draw.random(len(after)), -after))
+        shares.append(min(np.count_nonzero(belongs[order[:n]]), n) / n)
+    return float(np.mean(shares))
+
+
+@pytest.mark.parametrize("has_own", [False, True])
+@pytest.mark.parametrize("measure", ["dot", "cosine", "l2"])
+def test_tied_candidates_count_by_their_chance(measure: str, has_own: bool) -> None:
+    draw = np.random.default_rng(3)
+    before = draw.standard_normal((30, 3))
+    # Ten candidates after, three copies each; before they differ.
+    after = np.repeat(draw.standard_normal((10, 3)), 3, axis=0)
+    after = after[draw.permutation(30)]
+    own = None
+    if has_own:
+        own = np.arange(5)
+    n = 7
+    reference = best_matches(Order(measure, before), before[:5], n, own=own)
+    other = best_matches(Order(measure, after), after[:5], n, own=own)
+    found = shares_kept(reference, other, 1e-9)
+    values_before = similarity(measure, before[:5], before).round(12)
+    values_after = similarity(measure, after[:5], after).round(12)
+    for query in range(5):
+        if has_own:
+            values_before[query, query] = values_after[query, query] = -np.inf
+        expected = expected_share(values_before[query], values_after[query], n)
+        assert found[query] == pytest.approx(expected, abs=0.02)
+
+
+def test_collapsed_rows_keep_no_more_than_chance() -> None:
+    rows = rows_of("cosine", 101, 5, seed=0)
+    own = np.arange(20)
+    reference = best_matches(Order("cosine", rows), rows[:20], 10, own=own)
+    collapsed = np.ones((101, 2))
+    other = best_matches(Order("cosine", collapsed), collapsed[:20], 10, own=own)
+    np.testing.assert_allclose(shares_kept(reference, other, 1e-9), 0.1)
+    np.testing.assert_allclose(shares_kept(other, other, 1e-9), 1)
+
+
+def test_shortened_lists_know_their_ties() -> None:
+    best = best_matches(Order("dot", NEAR_TIE), QUERY, 3)
+    assert best.indices.tolist() == [[3, 0, 1]]
+    assert best.is_tied(1e-9).tolist() == [False]
+    assert best.shortened(2).is_tied(1e-9).tolist() == [True]
+    assert best.shortened(1).is_tied(1e-9).tolist() == [False]
+    assert best.shortened(1).is_tied(1e-6).tolist() == [True]

@@ -539,6 +539,17 @@ def test_duplicates_in_one_table_only_are_different_rows(clusters):
     assert space_map(table(rows), table(2 * rows)).n_paired == 300
 
 
+def test_an_old_encoder_that_merges_rows_is_not_mapped():
+    """One hundred items share each old vector, and the new encoder tells them apart."""
+    draw = np.random.default_rng(0)
+    old = np.repeat(draw.standard_normal((20, 8)), 100, axis=0)
+    new = old + 0.3 * draw.standard_normal(old.shape)
+    found = space_map(table(old), table(new))
+    # About 50 rows of the group judge, and any 10 of them can be listed.
+    assert 0.15 < found.linear.mapped_rows.mean() < 0.3
+    assert found.advice is Advice.EMBED_AGAIN
+
+
 def test_results_depend_only_on_the_seed(clusters):
     other = np.tanh(clusters)
     first = space_map(table(clusters), table(other), rng=4)
