@@ -70,7 +70,7 @@ def compare_with_copies(
                 queries=queries,
                 role=role or "right",
                 n_neighbours=n_neighbours,
-                n_lists=n_lists or N_QUERIES,
+                n_lists=N_QUERIES if n_lists is None else n_lists,
                 rng=rng,
             )
         name = shown_name(original)

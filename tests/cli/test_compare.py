@@ -237,6 +237,7 @@ def test_a_copy_and_queries_are_read_from_files(embaudit, vectors):
             "--same-numbers must be left out for copies",
         ),
         (("--formats", "int8", "--role", "side"), "--role must be one of"),
+        (("--formats", "int8", "--n-lists", "0"), "--n-lists must be an integer >= 1"),
         (
             ("--formats", "int8", "--allow-swapped"),
             "--allow-swapped must be left out for copies",
