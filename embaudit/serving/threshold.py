@@ -153,6 +153,8 @@ def threshold(
     require_one_of(scoring, "scoring", get_args(Scoring))
     if score is not None and not is_number(score):
         raise must_be("score", "a finite number", repr(score))
+    if score is not None and abs(score) > 1:
+        raise must_be("score", "a cosine, from -1 to 1", score)
     by = _checked_by(by, is_carried=to is not None, has_labels=pairs is not None)
     sides = [model.side(side) for side in Pairs(role).sides]
     space = unrelated_pairs(model, role, groups)

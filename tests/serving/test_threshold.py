@@ -692,6 +692,8 @@ def test_cosines_of_two_sides_are_not_their_scores():
         ),
         ({"level": np.nan}, "level must be a share"),
         ({"score": np.nan}, "score must be a finite number; got nan"),
+        ({"score": 80}, "score must be a cosine, from -1 to 1; got 80"),
+        ({"score": -1.5}, "score must be a cosine, from -1 to 1; got -1.5"),
         ({"scoring": "recall"}, "scoring must be one of"),
         ({"by": "share"}, "by must be left out without to"),
         ({"to": table(texts()), "by": "error"}, "pairs must be given if a threshold"),
