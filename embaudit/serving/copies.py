@@ -504,7 +504,7 @@ class CopyComparison(Result):
             )
         if copy.sure_lead < 1:
             texts.append(
-                "For every such query, a row that leads another one by "
+                "For every query that is not copied, a row that leads another one by "
                 f"{up(copy.sure_lead, 4):.2g} in cosine stays before it."
             )
         texts += self._on_head(copy)
