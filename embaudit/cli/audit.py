@@ -353,6 +353,8 @@ def audit(
 ) -> None:
     """Audit a model: do its predictions fix its cosines, why, and what is next?
 
+    With --queries FILE, vectors of queries: which documents can nobody find?
+
     For a low-rank adapter (LoRA), as PEFT writes it: what are cosines of its factors
     worth?
     """
