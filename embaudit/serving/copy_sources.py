@@ -232,19 +232,19 @@ class _Scaled:
         return len(self.codes)
 
     def __getitem__(self, which: Any, /) -> Floats:
-        def of_rows(values: Floats) -> Floats:
-            """Return the values of these rows; one row of values is that of all."""
+        def values_of_rows(values: Floats) -> Floats:
+            """Return the values of the rows `which`, or the only row of values."""
             if len(values) == len(self.codes):
                 values = np.asarray(values[which])
             return values
 
         numbers: Floats = np.asarray(self.codes[which], dtype=np.float64)
         if self.zero_point is not None:
-            numbers = numbers - of_rows(self.zero_point)
+            numbers = numbers - values_of_rows(self.zero_point)
         if self.scale is not None:
-            numbers = numbers * of_rows(self.scale)
+            numbers = numbers * values_of_rows(self.scale)
         if self.offset is not None:
-            numbers = numbers + of_rows(self.offset)
+            numbers = numbers + values_of_rows(self.offset)
         return numbers
 
 
@@ -262,6 +262,16 @@ def _places(ids: NDArray[Any] | None, n_rows: int, original: Side) -> Indices:
     original_ids = np.asarray(original.ids).astype(str)
     copy_ids = np.asarray(ids).astype(str)
     order = np.argsort(copy_ids)
+    sorted_ids = copy_ids[order]
+    repeated = np.flatnonzero(sorted_ids[1:] == sorted_ids[:-1])
+    if len(repeated):
+        # Any of the rows with one id could be the copy of the row of the original.
+        raise must_be(
+            "the ids of a copy",
+            "unique",
+            f"the id {str(sorted_ids[repeated[0]])!r} in several rows",
+            "keep one row for each id",
+        )
     sorted_places = np.searchsorted(copy_ids, original_ids, sorter=order)
     places = order[np.minimum(sorted_places, len(copy_ids) - 1)]
     missing = np.flatnonzero(copy_ids[places] != original_ids)

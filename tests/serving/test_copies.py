@@ -783,7 +783,10 @@ def test_other_bad_input_is_refused():
     x = clusters()
     ids = ea.FactorModel.from_vectors(x, ids=np.arange(240))
     others = ea.FactorModel.from_vectors(x, ids=np.arange(1, 241))
+    codes = np.ones((241, 24), dtype=np.int8)
+    repeated = {"codes": codes, "ids": np.append(np.arange(240), 7)}
     calls = {
+        "got the id '7' in several rows": lambda: compare_copies(ids, [repeated]),
         "no row with the id '0'": lambda: compare_copies(ids, others),
         "numbers of at most 65,504": lambda: compare_copies(1e6 * x, "float16"),
         "queries must be vectors of 24 columns": lambda: compare_copies(
