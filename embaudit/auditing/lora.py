@@ -50,7 +50,7 @@ class LoraAudit(Result):
     modules: tuple[ModuleMeasure, ...] = field(repr=False)
     """The modules, those whose neighbours another pair changes most first."""
     findings: tuple[Finding, ...]
-    """EMB601, or nothing."""
+    """EMB601 if the factors have it; otherwise empty."""
     adapter: Adapter = field(repr=False)
     """The adapter."""
 
@@ -122,7 +122,9 @@ class LoraAudit(Result):
             return ""
         ranks = sorted({module.rank for module in trained})
         effective = np.median([module.effective_rank for module in trained])
-        dimensions = f"{ranks[0]}" if len(ranks) == 1 else f"{ranks[0]} to {ranks[-1]}"
+        dimensions = f"{ranks[0]}"
+        if len(ranks) > 1:
+            dimensions = f"{ranks[0]} to {ranks[-1]}"
         return (
             f"What the network computes depends on the updates alone: "
             f"{counted(len(trained), 'update')} of rank {dimensions}, of length "
@@ -133,7 +135,7 @@ class LoraAudit(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on what was read."""
+        """Remarks on zero updates, other arrays, the scale and the initialisation."""
         adapter = self.adapter
         texts = []
         zeros = self.zero_modules
@@ -184,7 +186,7 @@ class LoraAudit(Result):
         effective_rank : float
             `(Σ σ²)² / Σ σ⁴` of the singular values of the update.
         difference : float
-            Relative distance of the update of the other pair: rounding.
+            Relative distance between the updates of both pairs, which rounding causes.
         output_n_lists, input_n_lists : int
             Number of rows of B, and of columns of A, whose neighbours were compared.
         output_kept_by_pair, input_kept_by_pair : float
@@ -232,9 +234,9 @@ def audit_lora(
 ) -> LoraAudit:
     """Audit a low-rank adapter (LoRA): what are cosines of its factors worth?
 
-    For each module, another pair of factors with the same update is made, and the
-    nearest rows of B and columns of A are compared between both pairs, and with the
-    nearest rows and columns of the update.
+    For each module, another pair of factors with the same update is drawn. The nearest
+    rows of B and columns of A of the stored pair are compared with those of the drawn
+    pair, and with the nearest rows and columns of the update.
 
     Parameters
     ----------

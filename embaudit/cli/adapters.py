@@ -63,7 +63,9 @@ def _require_only(typed: dict[str, Any], allowed: set[str]) -> None:
     """Raise InputError if a parameter was typed that does not apply to an adapter."""
     for name in typed:
         if name not in allowed | SHARED:
-            option = "a further file" if name == "more" else f"--{_flag(name)}"
+            option = f"--{_flag(name)}"
+            if name == "more":
+                option = "a further file"
             raise must_be(
                 option, "left out for a low-rank adapter (LoRA)", "one", "leave it out"
             )

@@ -1,4 +1,4 @@
-"""`embaudit compare --copy` and `--formats`: may vectors be stored in fewer bits?"""
+"""`embaudit compare --copy` and `--formats`: can vectors be stored in fewer bits?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def compare_with_copies(
     output: Output,
     workers: Workers,
 ) -> None:
-    """Judge copies of the vectors of a model, given or made.
+    """Judge copies of the vectors of a model: files, or copies in named formats.
 
     Parameters
     ----------
@@ -39,16 +39,16 @@ def compare_with_copies(
     queries : Path or None
         Vectors that search the copies.
     role, n_neighbours, n_lists, rng
-        As for `embaudit.serving.compare_copies`, with its defaults for None.
+        As for `embaudit.serving.compare_copies`. None stands for its default.
     reading, titles, output, workers
-        Groups of options. The options of reading are those of the original.
+        Groups of options. Options for reading apply to the original only.
     """
     from embaudit.report.document import Origin
     from embaudit.serving import compare_copies
     from embaudit.serving.copy_formats import format_named
 
     names = [name.strip() for name in (formats or "").split(",") if name.strip()]
-    # A name of no format is refused before the original is read.
+    # An unknown name is refused before the original is read.
     for name in names:
         format_named(name)
     if not names and not copies:
@@ -62,11 +62,11 @@ def compare_with_copies(
     with output.promised(inputs) as write:
         source = reading.read(original)
         model = titles.on(source.model, quiet=output.quiet)
-        given: list[Any] = [*names, *copies]
+        sources: list[Any] = [*names, *copies]
         with workers.at_work(quiet=output.quiet):
             found = compare_copies(
                 model,
-                given,
+                sources,
                 queries=queries,
                 role=role or "right",
                 n_neighbours=n_neighbours,

@@ -40,11 +40,11 @@ PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 PAIR = "the pair"
 """Name of the module of two matrices in memory."""
 PIECE = re.compile(r"\\d\+|\.\*|\\\.|[\w./-]")
-"""Parts of a pattern of names of modules."""
+"""One piece of a pattern of names of modules: a wildcard or a character."""
 WILDCARDS = (r"\d+", ".*", r"\.", ".")
-"""Parts that are regular expressions themselves."""
+"""Pieces of a pattern that are kept as regular expressions."""
 MOST_WILDCARDS = 4
-"""Largest number of wildcards that stand for several letters in a pattern."""
+"""Largest number of `.*` and `\\d+` in a pattern."""
 OTHER_PRODUCTS = ("target_parameters", "use_bdlora", "use_qalora", "kasa_config")
 """Settings with which the update is not `B A`: one product per expert or block, inputs
 that are averaged, or a diagonal matrix between both factors."""
@@ -69,9 +69,9 @@ class AdapterPair:
     name: str
     """Name of the module in the network, without the prefix of PEFT."""
     b: Matrix = field(repr=False)
-    """(out, r) the factor that makes outputs."""
+    """(out, r) the factor B, with one row per output."""
     a: Matrix = field(repr=False)
-    """(r, in) the factor that takes inputs."""
+    """(r, in) the factor A, with one column per input."""
     scale: float = 1.0
     """Factor of the product."""
     spacing: float = SPACINGS["float64"]
@@ -192,13 +192,16 @@ def read_adapter(path: AnyPath) -> Adapter:
         pairs[pair.name] = pair
         used.update(names.values())
         used.add(module + ALPHA)
-    start = config.get("init_lora_weights")
+    initialisation = config.get("init_lora_weights")
+    start = ""
+    if initialisation not in FROM_ZERO:
+        start = str(initialisation)
     return Adapter(
         pairs,
         source=str(path),
         left_over=tuple(name for name in arrays.tensors if name not in used),
         scale_is_known=has_alphas or "lora_alpha" in config,
-        start="" if start in FROM_ZERO else str(start),
+        start=start,
         base=str(config.get("base_model_name_or_path") or ""),
     )
 
@@ -261,12 +264,12 @@ def _factors_in(tensors: Mapping[str, Tensor], file: Path) -> dict[str, dict[str
         if match is None:
             continue
         adapters.add(match["adapter"] or "")
-        written = next(
+        label = next(
             match[group]
             for group in ("peft", "embedding", "kohya", "diffusers")
             if match[group] is not None
         )
-        found.setdefault(match["module"], {}).setdefault(ROLES[written], name)
+        found.setdefault(match["module"], {}).setdefault(ROLES[label], name)
     if len(adapters) > 1:
         got = ", ".join(sorted(name or "no name" for name in adapters))
         raise must_be(
@@ -347,12 +350,11 @@ def _as_matrix(array: NDArray[Any], name: str, file: Path) -> Matrix:
 
 def _scalar(array: NDArray[Any], name: str, file: Path) -> float:
     """Return the one number of an array."""
-    if array.size != 1 or not np.isfinite(array).all():
-        raise must_be(
-            Sentence("{} of {}", name, File(file)),
-            "one finite number",
-            f"shape {array.shape}" if array.size != 1 else array.item(),
-        )
+    entry = Sentence("{} of {}", name, File(file))
+    if array.size != 1:
+        raise must_be(entry, "one finite number", f"shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise must_be(entry, "one finite number", array.item())
     return float(array.item())
 
 
@@ -397,7 +399,9 @@ def _names_module(pattern: str, module: str) -> bool:
     expression = "".join(
         piece if piece in WILDCARDS else re.escape(piece) for piece in pieces
     )
-    start = "" if from_start else r"(?:.*\.)?"
+    start = r"(?:.*\.)?"
+    if from_start:
+        start = ""
     return re.fullmatch(start + expression, module) is not None
 
 
@@ -433,7 +437,10 @@ def adapter_of(source: AdapterSource, *, scale: float | None = None) -> Adapter:
     (2, 6) and (4, 2); transpose both.
     """
     if isinstance(source, tuple) and len(source) == 2:
-        return _adapter_of_pair(source[0], source[1], 1.0 if scale is None else scale)
+        factor = 1.0
+        if scale is not None:
+            factor = scale
+        return _adapter_of_pair(source[0], source[1], factor)
     if scale is not None:
         raise must_be("scale", "left out for an adapter that states its own", scale)
     if isinstance(source, Adapter):

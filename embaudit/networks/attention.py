@@ -53,7 +53,7 @@ RANGE_PAIRS = 2_000
 CHECKED_ROWS = 64
 """Number of queries, and of keys, whose scores are checked."""
 N_ROTATIONS = 4
-"""Number of rotations at which scores are checked; the first one is none."""
+"""Number of rotations at which scores are checked. The first one turns nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,10 +185,10 @@ class AttentionAudit(Result):
     def model(self) -> FactorModel | None:
         """Queries and keys as a model that `audit` takes; None with rotary planes.
 
-        Its predictions are the attention weights, without masks. A rotary embedding or
-        norms of queries and keys leave less free than `audit` assumes. As for every
-        softmax model, `audit` takes logits relative to those of the mean query, where
-        `prediction_rows` counts what all queries have in common, too.
+        Its predictions are the attention weights, without masks. With a rotary
+        embedding, or norms of queries and keys, fewer gauges are free than `audit`
+        assumes. As for every softmax model, `audit` subtracts the logits of the mean
+        query. `prediction_rows` does not subtract them.
         """
         if self.freedom.blocks:
             return None
@@ -371,9 +371,10 @@ def audit_attention(
     inputs : path or array of shape (n, D), optional
         Inputs of the projections as they are, instead of states.
     n_rows : int
-        Largest number of inputs. Of more, a sample is drawn.
+        Largest number of inputs. A sample is drawn if there are more.
     n_neighbours : int, optional
-        Length of the lists of nearest rows (default: 10, or a third of few rows).
+        Length of the lists of nearest rows. The default is 10, but at most a third of
+        the other rows.
     max_condition : float
         Condition number κ of the drawn equivalent head, and budget of the ranges.
     rng : numpy Generator or int
@@ -436,7 +437,9 @@ def _score_model(rows: HeadRows) -> FactorModel:
 
 def _output_model(rows: HeadRows, freedom: HeadFreedom) -> FactorModel:
     """Return the output projection and the values as a model of scores."""
-    bias = np.zeros(len(rows.outputs)) if freedom.has_output_bias else None
+    bias = None
+    if freedom.has_output_bias:
+        bias = np.zeros(len(rows.outputs))
     return FactorModel.from_arrays(
         left=rows.outputs,
         right=rows.values,
@@ -491,10 +494,11 @@ def _ranges(
     max_condition: float,
     draw: np.random.Generator,
 ) -> tuple[float, str, int]:
-    """Compute the mean width of ranges, the gauges they are about, and their number.
+    """Return the mean width of the ranges of cosines, their gauges, and their number.
 
-    The ranges are exact for linear and affine gauges, and for scales of blocks. If both
-    are free, the ranges are about scales alone, and cosines can move further.
+    The ranges are exact for linear and affine gauges, and for scales of blocks. If a
+    head has scales of blocks and linear gauges of other columns, the ranges are those
+    of scales alone, and the linear gauges can move cosines further.
     """
     stored = rows.named(name)
     directed = np.flatnonzero(row_norms(stored))
@@ -522,7 +526,9 @@ def _ranges(
         )
         widths = cosine_range(model, group, role="left", pairs=pairs).width
         return float(np.nanmean(widths)), words, len(pairs)
-    model = _output_model(rows, freedom) if name == "values" else _score_model(rows)
+    model = _score_model(rows)
+    if name == "values":
+        model = _output_model(rows, freedom)
     if "right" in model.free_shifts:
         length = float(np.median(row_norms(stored)))
         group = Affine(k, max_condition=max_condition, max_shift=length)
@@ -541,31 +547,38 @@ def _score_change(
 
     Scores are centred over the keys, because the softmax ignores a constant, and
     checked at several rotations. A change counts relative to the largest product of
-    lengths.
+    lengths. The result is NaN if any change is.
     """
     other = rows.after(gauge)
     queries, keys, values = other["queries"], other["keys"], other["values"]
     n = min(CHECKED_ROWS, len(keys))
-    some = draw.choice(len(keys), n, replace=False)
-    worst = 0.0
+    sample = draw.choice(len(keys), n, replace=False)
+    changes = []
     for number in range(N_ROTATIONS):
         # A key turns by the distance of its position from that of the query.
         angles = draw.uniform(0, 2 * np.pi, (n, len(freedom.planes)))
         if number == 0:
             angles[:] = 0
-        before = _scores(rows.queries[some], rows.keys[some], freedom, angles)
-        after = _scores(queries[some], keys[some], freedom, angles)
-        largest = row_norms(rows.queries[some]).max() * row_norms(keys[some]).max()
-        worst = max(worst, _relative(after - before, largest * gauge.max_condition))
-    projected = rows.values[some] @ rows.outputs.T
-    moved = values[some] @ (rows.outputs @ gauge.outputs).T
+        before = _scores(rows.queries[sample], rows.keys[sample], freedom, angles)
+        after = _scores(queries[sample], keys[sample], freedom, angles)
+        largest = row_norms(rows.queries[sample]).max() * row_norms(keys[sample]).max()
+        changes.append(_relative_size(after - before, largest * gauge.max_condition))
+    outputs_before = rows.values[sample] @ rows.outputs.T
+    outputs_after = values[sample] @ (rows.outputs @ gauge.outputs).T
+    # The output bias absorbs this constant.
     constant = gauge.value_shift @ rows.outputs.T
-    largest = row_norms(values[some]).max() * row_norms(rows.outputs).max()
-    change = moved - constant - projected
-    return max(worst, _relative(change, largest * gauge.max_condition))
+    largest = row_norms(values[sample]).max() * row_norms(rows.outputs).max()
+    changes.append(
+        _relative_size(
+            outputs_after - constant - outputs_before, largest * gauge.max_condition
+        )
+    )
+    # `max` of Python would skip NaN.
+    return float(np.max(changes))
 
 
-def _relative(change: Floats, largest: float) -> float:
+def _relative_size(change: Floats, largest: float) -> float:
+    """Return the largest magnitude of a change over a length; 0 if the length is 0."""
     if largest == 0:
         return 0.0
     return float(np.abs(change).max() / largest)

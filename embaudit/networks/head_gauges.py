@@ -81,6 +81,7 @@ class HeadFreedom:
 
     @property
     def _unrotated(self) -> Indices:
+        """Columns that no rotary embedding turns."""
         return np.setdiff1d(np.arange(self.width), self.planes.ravel())
 
     @property
@@ -120,7 +121,7 @@ class HeadFreedom:
 
 @dataclass(frozen=True, eq=False)
 class HeadGauge:
-    """One gauge of a head; see the module for its parts."""
+    """One gauge of a head: the maps M and N and the shifts s and t of this module."""
 
     queries: Floats
     """(d, d) M: queries become `Q M`."""
@@ -151,9 +152,10 @@ def draw_gauge(
     Parameters
     ----------
     freedom : HeadFreedom
-        What is free.
+        The gauges that keep all outputs.
     max_condition : float
-        Condition number of the maps, of each part of M by itself.
+        Condition number of N, of the scales of blocks, and of the map of the columns
+        that no rotation reaches.
     key_shift, value_shift : float
         Lengths of the shifts, if they are free.
     rng : numpy Generator or int
@@ -173,7 +175,9 @@ def draw_gauge(
     d, free = freedom.width, freedom.free
     queries, keys = np.eye(d), np.eye(d)
     n_scales = len(freedom.blocks)
-    scales = sample_spectrum(n_scales, max_condition, draw) if n_scales else ()
+    scales: NDArray[Any] = np.empty(0)
+    if n_scales:
+        scales = sample_spectrum(n_scales, max_condition, draw)
     for block, scale in zip(freedom.blocks, scales, strict=True):
         turn = np.eye(len(block))
         if len(block) == 2 and not freedom.has_row_norms:
@@ -188,7 +192,7 @@ def draw_gauge(
         queries[np.ix_(free, free)] = linear.matrix("left")
         keys[np.ix_(free, free)] = linear.matrix("right")
         shift[free] = _direction(len(free), key_shift, draw)
-    of_values = GeneralLinear(d, max_condition=max_condition).sample(rng=draw)
+    value_map = GeneralLinear(d, max_condition=max_condition).sample(rng=draw)
     constant = np.zeros(d)
     if freedom.has_output_bias:
         constant = _direction(d, value_shift, draw)
@@ -196,15 +200,15 @@ def draw_gauge(
         queries=queries,
         keys=keys,
         key_shift=shift,
-        values=of_values.matrix("right"),
-        outputs=of_values.matrix("left"),
+        values=value_map.matrix("right"),
+        outputs=value_map.matrix("left"),
         value_shift=constant,
         max_condition=max_condition,
     )
 
 
 def _direction(size: int, length: float, draw: np.random.Generator) -> Floats:
-    """Draw a vector of some length."""
+    """Draw a vector of the given length, with a direction drawn uniformly."""
     vector = draw.standard_normal(size)
     norm = np.linalg.norm(vector)
     return np.asarray(vector * (length / norm))
@@ -221,8 +225,8 @@ def equivalent_attention(
     """Return weights of an equivalent network, in which one head has other cosines.
 
     The head gets other queries, keys and values, and so do the query heads that share
-    its keys. Put the tensors in the place of those of the checkpoint: the outputs of
-    the network stay, up to rounding.
+    its keys. If the returned tensors replace those of the checkpoint, the network has
+    the same outputs, up to rounding.
 
     Parameters
     ----------
@@ -254,11 +258,17 @@ def equivalent_attention(
     embaudit.errors.InputError: the input must be a file that exists; got ...
     """
     found = read_head(source, layer, head)
+    # A projection without a bias cannot hold a shift.
+    key_shift, value_shift = 0.0, 0.0
+    if found.key.bias is not None:
+        key_shift = 1.0
+    if found.value.bias is not None:
+        value_shift = 1.0
     gauge = draw_gauge(
         HeadFreedom.from_head(found),
         max_condition=max_condition,
-        key_shift=1.0 if found.key.bias is not None else 0.0,
-        value_shift=1.0 if found.value.bias is not None else 0.0,
+        key_shift=key_shift,
+        value_shift=value_shift,
         rng=rng,
     )
     return gauged_tensors(found, gauge)
@@ -276,7 +286,7 @@ def gauged_tensors(head: AttentionHead, gauge: HeadGauge) -> dict[str, NDArray[A
     changes: dict[Block, Floats] = {}
     constant: Floats | float = 0.0
 
-    def change(part: Projection, matrix: Floats, shift: Vector, what: str) -> None:
+    def change(part: Projection, matrix: Floats, shift: Vector, noun: str) -> None:
         """Multiply the rows `W x + b` by a matrix, after a shift."""
         # Rows are (W x + b + shift) matrix, so W becomes matrixᵀ W.
         changes[part.weight] = matrix.T @ part.weight.read(arrays)
@@ -284,7 +294,7 @@ def gauged_tensors(head: AttentionHead, gauge: HeadGauge) -> dict[str, NDArray[A
             changes[part.bias] = (part.bias.read(arrays) + shift) @ matrix
         elif shift.any():
             raise must_be(
-                f"the shift of the {what}",
+                f"the shift of the {noun}",
                 "zero for a projection without a bias",
                 "another",
             )
@@ -297,7 +307,7 @@ def gauged_tensors(head: AttentionHead, gauge: HeadGauge) -> dict[str, NDArray[A
         changes |= _changed_gains(head, gauge)
     change(head.value, gauge.values, gauge.value_shift, "values")
     for output in head.outputs:
-        # Rows of the block are the columns of W_O that follow the dimensions.
+        # Row i of the block is the column of W_O for dimension i of the values.
         columns = output.read(arrays)
         changes[output] = gauge.outputs.T @ columns
         if head.output_bias is not None:

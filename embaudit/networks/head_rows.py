@@ -25,7 +25,7 @@ class HeadRows:
     queries: Floats
     """(n, d) queries of the head."""
     shared: Floats
-    """(m, d) queries of all heads that share the keys, with those of this head."""
+    """(m, d) queries of all heads that share the keys, including this head."""
     keys: Floats
     """(n, d) keys."""
     values: Floats
@@ -181,13 +181,13 @@ def _tokens(
 def prediction_rows(freedom: HeadFreedom, rows: HeadRows) -> dict[TableName, Floats]:
     """Compute keys, queries and values whose cosines no equivalent head changes.
 
-    The cosine of two keys is that of their columns of scores: with the queries of all
-    heads that share the keys, and at all distances of positions alike. A rotation by
-    all angles averages `QᵀQ` to half of its trace in each plane. In the columns that
-    nothing rotates, scores are centred over the keys, because the softmax ignores a
-    constant. Queries are compared by their rows of scores in the same way. Values are
-    compared by what they add to the output of the layer, `V W_Oᵀ`, without a constant
-    if a bias can absorb it.
+    The cosine of two keys is the cosine of their columns of scores, with the queries of
+    all heads that share the keys, and with the same weight for all distances of
+    positions. The average over all angles turns `QᵀQ` into half of its trace in each
+    plane. In the columns that no rotation reaches, scores are centred over the keys,
+    because the softmax ignores a constant. Queries are compared by their rows of scores
+    in the same way. Values are compared by the vectors that they add to the output of
+    the layer, `V W_Oᵀ`. They are centred if a bias can absorb a constant.
     """
     free = freedom.free
     centred = np.array(rows.keys)
@@ -207,8 +207,9 @@ def prediction_rows(freedom: HeadFreedom, rows: HeadRows) -> dict[TableName, Flo
 def _averaged(freedom: HeadFreedom, rows: Floats) -> Floats:
     """Return the Gram matrix of rows, averaged over all rotations of all planes.
 
-    Columns with a scale of their own keep their squares alone, because nothing
-    separates a plane from its rotations, and gains have one number per column.
+    The result is diagonal in the columns of blocks, with the mean square of the columns
+    of each block. For a plane, this is the average over its rotations. For a column
+    with a gain, products with other columns are left out.
     """
     metric = np.zeros((freedom.width, freedom.width))
     free = freedom.free

@@ -56,7 +56,9 @@ class FactorRows:
     @property
     def by_chance(self) -> float:
         """Share of a list that a random list of the same length holds."""
-        return self.n / (self.n_rows - 1) if self.n_rows > 1 else math.nan
+        if self.n_rows < 2:
+            return math.nan
+        return self.n / (self.n_rows - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class ModuleMeasure:
     inputs: FactorRows | None
     """Columns of A; None if the update is zero."""
     difference: float
-    """Relative distance of the update of the other pair: rounding."""
+    """Relative distance between the updates of both pairs, which rounding causes."""
     gauge: Gauge | None = field(default=None, repr=False)
     """The gauge that makes the other pair; None if the update is zero."""
 
@@ -204,7 +206,10 @@ def _measure(
     if not update.norm > 0:
         return module
     model = FactorModel.from_user_item(pair.b, np.ascontiguousarray(pair.a.T))
-    condition = max_condition if pair.rank > 1 else None
+    # A gauge of one dimension has the condition number 1.
+    condition = None
+    if pair.rank > 1:
+        condition = max_condition
     gauge = GeneralLinear(pair.rank, max_condition=condition).sample(rng=draw)
     other = {side: gauge.apply(model.factors(side), side) for side in SIDES}
     other_update = Update.from_factors(other["left"], other["right"].T, pair.scale)
@@ -235,7 +240,9 @@ def _compare_rows(
 ) -> FactorRows:
     """Compare the stored rows of a side with those of the other pair and the update."""
     n_rows = len(model.factors(side))
-    n = None if n_neighbours is None else min(n_neighbours, max(1, n_rows - 2))
+    n = None
+    if n_neighbours is not None:
+        n = min(n_neighbours, max(1, n_rows - 2))
     if len(model.side(side).directed) < 2:
         return FactorRows(n_rows, 0, 0, math.nan, math.nan, math.nan)
     probe = MovementProbe(
@@ -244,7 +251,9 @@ def _compare_rows(
     moved, updated = (probe.measure_rows({side: rows}) for rows in (other, fixed))
     if not moved:
         return FactorRows(n_rows, 0, 0, math.nan, math.nan, math.nan)
-    kept_by_update = updated[0].top_n_overlap if updated else math.nan
+    kept_by_update = math.nan
+    if updated:
+        kept_by_update = updated[0].top_n_overlap
     return FactorRows(
         n_rows=n_rows,
         n=moved[0].top_n,

@@ -49,7 +49,7 @@ class BlockRanges:
 
     @property
     def width(self) -> Floats:
-        """Upper less lower end, from 0 to 2."""
+        """Difference of both ends, from 0 to 2."""
         width: Floats = self.upper - self.lower
         return width
 
@@ -67,10 +67,10 @@ def block_ranges(
     x, y : array of shape (m, k)
         Both rows of each pair.
     blocks : sequence of arrays of int
-        Columns of each block; a column belongs to one block at most. Columns of no
-        block are ignored.
+        Columns of each block. A column belongs to at most one block. Columns outside
+        of all blocks are ignored.
     max_condition : float, optional
-        Largest scale over the smallest one; any by default.
+        Largest ratio of two scales, κ. There is no limit by default.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def block_ranges(
             -largest_block_cosine(mirrored, square), largest_block_cosine(terms, square)
         )
 
-    # Each pair compares the weights after each of 2 b events.
+    # Each pair compares 2 b sets of weights, each of b blocks, in several arrays.
     parts = list(parallel_map(ends, row_blocks(len(x), 6 * width**2 + x.shape[1])))
     if not parts:
         return BlockRanges(np.empty(0), np.empty(0))
@@ -110,7 +110,7 @@ def block_ranges(
 
 
 def _terms(x: Floats, y: Floats, blocks: Sequence[Indices]) -> _Terms:
-    """Add up the products of each block, of rows divided by their lengths."""
+    """Compute r, p and q of each block of each pair, of rows divided by their lengths."""
     columns = np.concatenate([np.asarray(block, dtype=np.intp) for block in blocks])
     starts = np.cumsum([0, *(len(block) for block in blocks[:-1])])
     x, y = unit_rows(x[:, columns]), unit_rows(y[:, columns])
@@ -145,7 +145,7 @@ def _supremum(terms: _Terms) -> Floats:
 
 
 def _smallest_acute(r: Floats, p: Floats, q: Floats, counts: Flags) -> Floats:
-    """Return the infimum of cosines whose blocks all have positive products.
+    """Return the infimum γ of cosines whose blocks all have positive products.
 
     `1/γ` is the minimum over u of the largest `cosh(u - u_b)/c_b`, a convex function.
     """
@@ -204,6 +204,7 @@ def largest_block_cosine(terms: _Terms, square: float) -> Floats:
 
 
 def _weighted_cosine(terms: _Terms, weights: Floats) -> Floats:
+    """Compute `Σ w r / √(Σ w p · Σ w q)` for the weights (m, b) of each pair."""
     r, p, q = (np.vecdot(weights, term) for term in terms)
     return np.asarray(r / np.sqrt(p * q))
 

@@ -82,12 +82,12 @@ if TYPE_CHECKING:
 ENOUGH = 0.99
 """Share of the lists that a copy should keep."""
 UNSEEN_LOSSES = 3.0
-"""Losses that n drawn lists do not show can be in 3/n of all lists (rule of three, 95 %
-sure)."""
+"""If none of n drawn lists loses entries, up to 3/n of all lists can lose them (rule of
+three, with a confidence of 95 %)."""
 SHOWN = 5
 """Number of rows that are shown."""
 UNRELATED = 75.0
-"""Median angle in degrees from which rows turn as far as unrelated rows."""
+"""Median angle in degrees above which the rows of a copy look unrelated."""
 LARGEST_ANGLE = 180.0
 
 
@@ -121,8 +121,9 @@ def truncated_range(
 def share_interval(shares: Floats, total: int) -> tuple[float, float]:
     """Return the 95 % interval of the mean share of all lists.
 
-    It is the mean itself if all lists were measured. Losses that no drawn list shows
-    count, too: they can be in 3/n of all lists.
+    It is the mean itself if all lists were measured. Otherwise up to 3/n of all lists
+    can lose entries even if none of n drawn lists does, so the lower end allows for
+    these losses.
 
     Parameters
     ----------
@@ -175,7 +176,8 @@ class StoredCopy:
     """(p,) angle in degrees between each row and its copy; 180 for a row that has no
     direction in one of them."""
     n_lost: int
-    """Rows that have no direction in the copy only, so that lists cannot hold them."""
+    """Number of rows that have a direction in the original and none in the copy, so
+    that lists of the copy cannot hold them."""
     sure_lead: float
     """Lead in cosine with which a row stays before another one for every query."""
     is_turned: bool
@@ -666,13 +668,16 @@ def compare_copies(
         _judged(name, copied, kind, search, model.row_title(role))
         for name, copied, kind in read_copies
     ]
+    n_queries = None
+    if search.queries is not None:
+        n_queries = len(search.queries)
     return CopyComparison(
         role=role,
         title=title,
         n=n,
         n_lists=len(rows),
         n_rows=len(side.directed),
-        n_queries=None if search.queries is None else len(search.queries),
+        n_queries=n_queries,
         bytes_per_vector=float(side.rows.shape[1] * bytes_per_number(side.rows)),
         copies=tuple(stored),
     )

@@ -22,10 +22,10 @@ their error bounds that makes a proof harder, and an entry must lead by more tha
 `FLOAT32_TIE`, so that it also stays in an index that computes cosines in float32 with
 errors of at most half of that.
 
-Rows that are not listed are of three kinds, so that not every pair has to be looked at.
-The nearest ones, and the rows that turned most, are compared one by one. All others are
-at least as far away as the last of the nearest rows, and turned at most as far as the
-last of the rows that turned most.
+Not every pair of an entry and a row that is not listed has to be compared. The nearest
+of these rows, and the rows that turned most, are compared one by one. All other rows
+are at least as far away as the last of the nearest rows, and turned at most as far as
+the last of the rows that turned most, so one bound holds for all of them.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def unit_pair(
     """Return unit rows of a table, and their changes e on the way to a copy.
 
     Both are in the space of the table, or in that of the copy if it has more columns.
-    A row of zeros in the table stays zero. The change of a row without direction in the
-    copy is NaN.
+    A row of zeros in the table stays zero. The change of a row that is zero in the copy
+    is NaN.
     """
     original = unit_rows(np.asarray(x[which], dtype=np.float64), none=0)
     after = unit_rows(np.asarray(copied.rows[which], dtype=np.float64))
@@ -212,7 +212,7 @@ def _least_rival_angles(lists: Lists, n: int, x: Rows, changes: Changes) -> Floa
 
     for batch, cosines in _cosines_with(lists, x, x, most_turned):
         angles = np.arccos(np.clip(cosines + rounding, -1, 1)) - turns[most_turned]
-        # Rows that are no rivals have the cosine NaN.
+        # Rows that are compared elsewhere have the cosine NaN.
         nearest = np.min(angles, axis=1, where=~np.isnan(angles), initial=np.inf)
         least[batch] = np.minimum(least[batch], nearest)
     return np.asarray(least)

@@ -28,6 +28,7 @@ from safetensors.numpy import save_file
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io.attention import read_head
+from embaudit.networks.attention import _score_change
 from embaudit.networks.head_gauges import HeadFreedom, draw_gauge
 from embaudit.networks.head_rows import HeadRows, prediction_rows, rows_of_head
 
@@ -525,6 +526,20 @@ def test_a_missing_shard_is_named(tmp_path):
         tmp_path / second,
     )
     assert ea.audit_attention(tmp_path, 0, 0).layer == 0
+
+
+def test_a_score_that_is_not_a_number_is_no_score_that_stays():
+    draw = np.random.default_rng(0)
+    freedom = HeadFreedom(4, np.array([[0, 2], [1, 3]]))
+    gauge = draw_gauge(freedom)
+    rows = draw.normal(size=(9, 4))
+    keys = rows.copy()
+    keys[0] = np.nan
+    outputs = draw.normal(size=(5, 4))
+    sound = HeadRows(rows, rows, rows, rows, outputs, np.arange(9), "9 rows")
+    assert _score_change(freedom, sound, gauge, draw) < 1e-12
+    damaged = replace(sound, keys=keys)
+    assert np.isnan(_score_change(freedom, damaged, gauge, draw))
 
 
 def test_a_folder_without_a_checkpoint_and_other_objects_are_refused(tmp_path):
