@@ -253,8 +253,9 @@ SURE = {
 cosines is measured or declared, and a YES is assumed only of vectors whose file says
 that they were made of predictions."""
 ALWAYS = {"predictions"}
-ELSEWHERE = {"EMB001", "EMB002", "EMB601", "not_searched"}
-"""Codes of audits that fail, of adapters, or of models too large for the table.
+ELSEWHERE = {"EMB001", "EMB002", "EMB601", "not_compared", "not_searched"}
+"""Codes of audits that fail, of adapters, of stores whose metric is not compared, or of
+models too large for the table.
 
 `test_low_rank_adapters` is the table of adapters; tests/auditing raises the others.
 """
