@@ -53,8 +53,10 @@ def main() -> None:
         wall = time.perf_counter() - start
         processor = time.process_time() - processor
     print(f"{old} in {arguments.dtype}")
-    print(f"align: {wall:.1f} s, {processor:.1f} s of processor time, "
-          f"{memory.used:.0f} MB")  # fmt: skip
+    print(
+        f"align: {wall:.1f} s, {processor:.1f} s of processor time, "
+        f"{memory.used:.0f} MB"
+    )
     print(found)
 
 

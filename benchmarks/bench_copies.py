@@ -1,9 +1,9 @@
 """Judge a copy of 100,000 vectors in 384 dimensions.
 
 Run from the root of a checkout: `OPENBLAS_NUM_THREADS=1 EMBAUDIT_WORKERS=1 python
-benchmarks/bench_copies.py`. The vectors lie around 2,000 centres. Bound: `compare_copies`
-with one format takes at most 3 times the processor time of one exact search of the 10
-nearest rows of as many queries.
+benchmarks/bench_copies.py`. The vectors lie around 2,000 centres. Bound:
+`compare_copies` with one format takes at most 3 times the processor time of one exact
+search of the 10 nearest rows of as many queries.
 """
 
 from __future__ import annotations

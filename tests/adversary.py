@@ -1,8 +1,10 @@
-"""An adversary: it tries to move cosines without moving predictions, whatever a theorem says.
+"""An adversary: it tries to move cosines without moving predictions, whatever a theorem
+says.
 
-It knows no gauge. The equivalent models of a model, at its rank, solve one system of equations in all factors and
-free biases: the same visible scores. The search starts anywhere, near and far, and goes by Gauss–Newton steps back
-to them until only rounding is left. Orders of scores are inequalities; there it walks by proposals that keep each.
+It knows no gauge. The equivalent models of a model, at its rank, solve one system of
+equations in all factors and free biases: the same visible scores. The search starts
+anywhere, near and far, and goes by Gauss–Newton steps back to them until only rounding
+is left. Orders of scores are inequalities; there it walks by proposals that keep each.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ much smaller squares vanish.
 
 @dataclass(frozen=True, eq=False)
 class Break:
-    """The equivalent model that moves cosines the furthest, as far as the adversary found one."""
+    """The equivalent model that moves cosines the furthest, as far as the adversary
+    found one.
+    """
 
     model: FactorModel
     """The equivalent model, in float64."""
@@ -65,7 +69,8 @@ class Break:
 def break_claim(
     model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: RNG = 0
 ) -> Break:
-    """Search the equivalent models of the same rank for one that moves the cosines within a side.
+    """Search the equivalent models of the same rank for one that moves the cosines
+    within a side.
 
     Of those that are met the one that moves cosines the furthest is returned; others
     may move them further.
@@ -136,7 +141,9 @@ def other_temperatures(
 def _equivalent(
     whole: FactorModel, role: SideName, starts: int, draw: np.random.Generator
 ) -> Iterator[Break]:
-    """Yield the equivalent models that a search meets, each judged by its own predictions."""
+    """Yield the equivalent models that a search meets, each judged by its own
+    predictions.
+    """
     if whole.predicts is Equivalence.RANKINGS:
         twins = _by_orders(whole, starts, draw)
     else:
@@ -197,7 +204,9 @@ def _judged(before: FactorModel, after: FactorModel, role: SideName) -> Break:
 
 
 def _rounding(before: FactorModel, after: FactorModel) -> float:
-    """Bound what rounding does to a prediction: some units of the largest product in either model."""
+    """Bound what rounding does to a prediction: some units of the largest product in
+    either model.
+    """
     size = 0.0
     for m in (before, after):
         longest = [
@@ -215,7 +224,8 @@ class _System:
     """The equations of equal predictions, in one vector of all factors and free biases."""
 
     def __init__(self, model: FactorModel, role: SideName) -> None:
-        """List all factors and free biases in one vector, and the predictions that every other vector must meet.
+        """List all factors and free biases in one vector, and the predictions that
+        every other vector must meet.
 
         If cosines are divided by a temperature, the vector ends with one over it, and
         rows of the role have columns that no row of the other side has.
@@ -250,7 +260,9 @@ class _System:
         self.target = self.visible(self.start)
 
     def parts(self, x: Floats) -> list[Floats]:
-        """Left rows, right rows and free biases: views of a vector, or of each of a stack of them."""
+        """Left rows, right rows and free biases: views of a vector, or of each of a
+        stack of them.
+        """
         parts = np.split(
             x, np.cumsum([math.prod(shape) for shape in self.shapes])[:-1], axis=-1
         )
@@ -277,7 +289,9 @@ class _System:
         )
 
     def visible(self, x: Floats) -> Floats:
-        """Compute the scores up to changes that no prediction shows, and the squared lengths that are 1."""
+        """Compute the scores up to changes that no prediction shows, and the squared
+        lengths that are 1.
+        """
         # Complex vectors pass through for `jacobian`: no absolute value, maximum or
         # comparison may stand here.
         shown, cap = self.scores(x), self.model.link.soft_cap
@@ -291,7 +305,9 @@ class _System:
         return np.concatenate([shown.reshape(*x.shape[:-1], -1), *lengths], axis=-1)
 
     def jacobian(self, x: Floats) -> Floats:
-        """Compute the derivative of `visible`, dense: imaginary parts of a step too small to round."""
+        """Compute the derivative of `visible`, dense: imaginary parts of a step too
+        small to round.
+        """
         # f(x + ih) = f(x) + ih f'(x) + …: no difference is taken, so that none cancels
         # (Squire and Trapp, 1998).
         steps = x + 1j * TINY * np.eye(len(x))
@@ -375,7 +391,9 @@ def _by_equations(
 def _far(
     system: _System, start: int, draw: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Return a start near or far, and the way to it: rows moved each by itself, all alike, or some turned around."""
+    """Return a start near or far, and the way to it: rows moved each by itself, all
+    alike, or some turned around.
+    """
     x, noise = system.start.copy(), draw.standard_normal(len(system.start))
     for moved, turned in zip(
         system.parts(noise)[:2], system.parts(x)[:2], strict=True
@@ -391,7 +409,9 @@ def _far(
 def _by_orders(
     model: FactorModel, starts: int, draw: np.random.Generator
 ) -> Iterator[FactorModel]:
-    """Yield models that keep the order in every row: proposals at all scales, walking on from each that does."""
+    """Yield models that keep the order in every row: proposals at all scales, walking
+    on from each that does.
+    """
     before = model.scores()
     for _ in range(starts):
         twin = model
@@ -410,7 +430,9 @@ def _by_orders(
 def _proposal(
     model: FactorModel, size: float, kind: int, draw: np.random.Generator
 ) -> FactorModel:
-    """Change everything a little, one side only, the length of every left row, or shift the right rows."""
+    """Change everything a little, one side only, the length of every left row, or shift
+    the right rows.
+    """
     left, right = model.factors("left"), model.right
     # A positive factor for each left row keeps its order, and a shift of all right rows
     # moves a row by one constant.

@@ -32,21 +32,26 @@ TOGETHER = re.compile(
     r"tests/(?:reproduce|report)/|tests/(?:truth|auditing)/\w+|tests/(?:canonical/test_balance|cli/test_gate_)"
     r"|tests/docs/test_blocks.*|test_notebooks\.py::\D*(?P<notebook>\d+)_"
 )
-"""Tests that share models trained or audited, or a browser: of pages, of the figures, of one such file or notebook.
+"""Tests that share models trained or audited, or a browser: of pages, of the figures,
+of one such file or notebook.
 
 Pages of the documentation share nothing, and each takes long.
 """
 
 
 def scope(nodeid: str) -> str:
-    """Which tests one process runs in a row: those that share what takes long, or those of one function."""
+    """Which tests one process runs in a row: those that share what takes long, or those
+    of one function.
+    """
     shared = TOGETHER.search(nodeid)
     return shared[shared.lastgroup or 0] if shared else nodeid.split("[")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Compute what tests share once a run, not once a process; the largest groups start first."""
+    """Compute what tests share once a run, not once a process; the largest groups start
+    first.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
@@ -57,14 +62,18 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish():
-    """Leave thousands of collected tests out of each collection of garbage: they live until the end."""
+    """Leave thousands of collected tests out of each collection of garbage: they live
+    until the end.
+    """
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def told():
-    """Count the steps that are reported while the test runs, by what they are called and how many there shall be."""
+    """Count the steps that are reported while the test runs, by what they are called
+    and how many there shall be.
+    """
     counts = Counter()
 
     def report(steps, title, total):

@@ -34,9 +34,10 @@ LAW = settings(
 def rounding_bound(model: FactorModel, gauge: Gauge) -> Floats:
     """Bound how far rounding alone may move each score (n×p) when a gauge acts.
 
-    With `a = ‖p‖‖M‖ + ‖u‖` and `b = ‖q‖‖M⁻ᵀ‖ + ‖v‖`, the largest the two moved rows can be, every product, sum and
-    rounding to the stored precision u costs a few u·a·b, k of them in a dot product: `8 (k + 4) u (a b + |biases|)`.
-    Differences of scores and of log-probabilities are bounded by twice that (and the log-sum-exp's own rounding).
+    With `a = ‖p‖‖M‖ + ‖u‖` and `b = ‖q‖‖M⁻ᵀ‖ + ‖v‖`, the largest the two moved rows can
+    be, every product, sum and rounding to the stored precision u costs a few u·a·b, k
+    of them in a dot product: `8 (k + 4) u (a b + |biases|)`. Differences of scores and
+    of log-probabilities are bounded by twice that (and the log-sum-exp's own rounding).
     """
     left, right = model.factors("left"), model.right
     a = row_norms(left) * np.linalg.norm(gauge.matrix("left"), 2) + np.linalg.norm(
@@ -56,8 +57,8 @@ def rounding_bound(model: FactorModel, gauge: Gauge) -> Floats:
 def assert_equivalent(before: FactorModel, after: FactorModel, gauge: Gauge) -> None:
     """Assert that the gauge moved no prediction by more than rounding can.
 
-    The scores themselves are compared where the model predicts them or biases keep them, else what the link
-    leaves of them.
+    The scores themselves are compared where the model predicts them or biases keep
+    them, else what the link leaves of them.
     """
     if before.predicts is Equivalence.COSINES:
         # Cosines are bounded by 1, so that only the angle of a turned row counts; dot
@@ -107,7 +108,9 @@ def _generic_model(rank: int) -> FactorModel:
 
 
 def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
-    """Measure how far a gauge moves each thing it might preserve, on the generic model without help from biases."""
+    """Measure how far a gauge moves each thing it might preserve, on the generic model
+    without help from biases.
+    """
     # Without biases a translation moves scores, as it does where nothing absorbs it.
     model = _generic_model(gauge.rank)
     assert model.left is not None
@@ -130,7 +133,9 @@ def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
 
 
 def _members(group: GaugeGroup) -> list[Gauge]:
-    """Yield samples, and what composing and scaling makes of them where it stays in the set."""
+    """Yield samples, and what composing and scaling makes of them where it stays in the
+    set.
+    """
     # Fourth powers leave any budget that a sample spends, and a scale of 2 leaves sets
     # of rotations.
     samples = [group.sample(rng=seed) for seed in SEEDS]
@@ -146,8 +151,9 @@ def _members(group: GaugeGroup) -> list[Gauge]:
 class GaugeGroupContract:
     """The laws of a gauge group: inherit, give `groups`, and every law is a test.
 
-    The class is collected by pytest under a name that starts with Test. Draw budgets that can be told from
-    rounding (1 or 1.01, not 1 + 1e-12) and that unbounded samples exceed (at most about 10).
+    The class is collected by pytest under a name that starts with Test. Draw budgets
+    that can be told from rounding (1 or 1.01, not 1 + 1e-12) and that unbounded samples
+    exceed (at most about 10).
     """
 
     groups: ClassVar[st.SearchStrategy[GaugeGroup]]
@@ -167,7 +173,10 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_inverse_belongs_and_undoes(self, data: st.DataObject) -> None:
-        """`g⁻¹` has the same κ, `g⁻¹ g` is the identity within rounding; `has_inverses` tells whether all belong."""
+        """`g⁻¹` has the same κ, `g⁻¹ g` is the identity within rounding;
+
+        `has_inverses` tells whether all belong.
+        """
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         # A translation of at most v has its inverse in the set, a shift applied before
@@ -198,7 +207,9 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_composition_is_acting_twice(self, data: st.DataObject) -> None:
-        """`(g @ h)` does what h and then g do, and is associative with the shifts included."""
+        """`(g @ h)` does what h and then g do, and is associative with the shifts
+        included.
+        """
         group, seed = data.draw(self.groups), data.draw(seeds())
         g, h = group.sample(rng=seed), group.sample(rng=seed + 1)
         model = _generic_model(group.rank).replace(
@@ -218,7 +229,9 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_samples_belong_and_follow_their_seed(self, data: st.DataObject) -> None:
-        """One seed, one gauge, whether given as a number or as a generator; and it belongs to the set."""
+        """One seed, one gauge, whether given as a number or as a generator; and it
+        belongs to the set.
+        """
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge, again = (
             group.sample(rng=seed),
@@ -232,7 +245,9 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_samples_spend_the_budget(self, data: st.DataObject) -> None:
-        """The condition number of a sample is the budget, never above it beyond the rounding of measuring it."""
+        """The condition number of a sample is the budget, never above it beyond the
+        rounding of measuring it.
+        """
         group, seed = data.draw(self.groups), data.draw(seeds())
         budget = group.max_condition
         if budget is None or group.rank == 1:
@@ -243,7 +258,9 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_predictions_stay(self, data: st.DataObject) -> None:
-        """Check that every model that a sample may act on keeps its predictions; free biases absorb translations."""
+        """Check that every model that a sample may act on keeps its predictions; free
+        biases absorb translations.
+        """
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         model = data.draw(factor_models(group.rank))
@@ -261,7 +278,9 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_what_is_not_preserved_is_refused(self, data: st.DataObject) -> None:
-        """Check that without biases, a sample acts on exactly the models that predict no more than it preserves."""
+        """Check that without biases, a sample acts on exactly the models that predict
+        no more than it preserves.
+        """
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
         assert gauge.preserves >= group.preserves
@@ -298,7 +317,9 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_cosines_stay_if_and_only_if_declared(self, data: st.DataObject) -> None:
-        """`fixes_cosines` holds for every sample, or some sample moves a same-side cosine."""
+        """`fixes_cosines` holds for every sample, or some sample moves a same-side
+        cosine.
+        """
         group = data.draw(self.groups)
         samples = [group.sample(rng=seed) for seed in SEEDS]
         moved = max(_movements(gauge)["same-side cosines"] for gauge in samples)
@@ -310,7 +331,9 @@ class GaugeGroupContract:
     def test_is_group_tells_whether_composition_stays_inside(
         self, data: st.DataObject
     ) -> None:
-        """Check that in a group every composition of members is a member; in a mere set some composition is not."""
+        """Check that in a group every composition of members is a member; in a mere set
+        some composition is not.
+        """
         group = data.draw(self.groups)
         samples = [group.sample(rng=seed) for seed in SEEDS]
         inside = [group.contains(g @ h) for g, h in product(samples, samples)]
@@ -319,7 +342,9 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_inclusion_is_membership_of_all(self, data: st.DataObject) -> None:
-        """`a <= b` holds exactly where every member of a is one of b, in both directions."""
+        """`a <= b` holds exactly where every member of a is one of b, in both
+        directions.
+        """
         first = data.draw(self.groups)
         second = data.draw(
             gauge_groups(first.rank)

@@ -30,9 +30,11 @@ def random_model(
     dtype: DTypeLike = np.float64,
     **fields: object,
 ) -> FactorModel:
-    """Draw Gaussian rows, `scale · z + mean` on each side, then the biases named; other fields are as given.
+    """Draw Gaussian rows, `scale · z + mean` on each side, then the biases named; other
+    fields are as given.
 
-    There are `n` left rows, or no left side where `n` is None, and `p` right ones of `k` columns.
+    There are `n` left rows, or no left side where `n` is None, and `p` right ones of
+    `k` columns.
     """
     draw = np.random.default_rng(seed)
     left, right = (

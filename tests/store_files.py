@@ -1,4 +1,6 @@
-"""Files of sqlite-vec and Chroma in the layout that these stores write, without the stores."""
+"""Files of sqlite-vec and Chroma in the layout that these stores write, without the
+stores.
+"""
 
 import json
 import sqlite3

@@ -1,4 +1,6 @@
-"""Simulated data has the law that its recipe states, whether items are drawn one by one or by a race."""
+"""Simulated data has the law that its recipe states, whether items are drawn one by one
+or by a race.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def probabilities_of_sets(
 
 
 def p_value(data: SimulatedInteractions, k: int, **options: bool) -> float:
-    """The p-value of a chi-square test of the sets drawn; rare sets are counted together."""
+    """The p-value of a chi-square test of the sets drawn; rare sets are counted
+    together.
+    """
     n = len(data.preferences)
     keys, counts = np.unique(
         data.matrix.indices.reshape(n, k), axis=0, return_counts=True
@@ -122,7 +126,9 @@ def test_zipf_popularity_is_rank_to_the_minus_exponent_in_every_cluster():
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.0 + 1e-6, 1.5])
 def test_density_popularity_is_drawn_from_a_truncated_power_law(exponent):
-    """The law is x^-exponent on [1/n_items, 1]; then popularities are divided by their sum."""
+    """The law is x^-exponent on [1/n_items, 1]; then popularities are divided by their
+    sum.
+    """
     n = 5_000
     data = simulate_interactions(
         5, n, 1, popularity_law="density", exponent_range=(exponent, exponent)
@@ -167,7 +173,9 @@ def test_simulate_interactions_refuses(options, sentence):
 
 @pytest.mark.parametrize(("max_items", "budget"), [(40, 20e6), (2_000, 60e6)])
 def test_memory_stays_bounded(max_items, budget):
-    """Beyond the result, memory does not grow with users × items (2,000 × 20,000 doubles are 320 MB)."""
+    """Beyond the result, memory does not grow with users × items (2,000 × 20,000
+    doubles are 320 MB).
+    """
     simulate_interactions(10, 10, 2)
     tracemalloc.start()
     data = simulate_interactions(2_000, 20_000, max_items=max_items, rng=0)

@@ -74,10 +74,12 @@ def demo(
     is_paper = (n_users, n_items) == (PAPER_USERS, PAPER_ITEMS)
     source = "as in the paper" if is_paper else "the paper's, scaled to this size"
     console.print(
-        f"Rank {rank}, penalties {alphas[0]:.4g} (Eq. 1) and {alphas[1]:.4g} (Eq. 2): {source}."
+        f"Rank {rank}, penalties {alphas[0]:.4g} (Eq. 1) and {alphas[1]:.4g} (Eq. 2): "
+        f"{source}."
     )
     console.print(
-        f"Simulated {data.matrix.nnz:,} interactions of {n_users:,} users with {n_items:,} items."
+        f"Simulated {data.matrix.nnz:,} interactions of {n_users:,} users with "
+        f"{n_items:,} items."
     )
     for title, audited in zip(TITLES, audits, strict=True):
         console.rule(title)
@@ -85,7 +87,8 @@ def demo(
         print_tables(movement_tables(audited), console)
         print_verdict(audited, console, title="verdict")
     console.print(
-        f"Eq. 2 keeps {models[1].rank} of the {rank} dimensions asked for: so many singular values exceed its penalty."
+        f"Eq. 2 keeps {models[1].rank} of the {rank} dimensions asked for: so many "
+        "singular values exceed its penalty."
     )
     console.print(
         f"next, for a model of your own:\n  {OWN}", highlight=False, soft_wrap=True

@@ -92,7 +92,8 @@ def _training(row: Training) -> Iterator[str]:
 def _law(law: Objective) -> str:
     """Write what a law minimises and what that makes of cosines."""
     return _indented(
-        f"{law.name}: {law.loss}. Cosines are {law.cosines_given()}. Source: {law.source}."
+        f"{law.name}: {law.loss}. Cosines are {law.cosines_given()}. Source: "
+        f"{law.source}."
     )
 
 

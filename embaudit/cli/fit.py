@@ -127,7 +127,8 @@ def fit(
 
     if items is None and (id is not None or title is not None):
         raise InputError(
-            "--id and --title must be given with --items, the table whose columns they name."
+            "--id and --title must be given with --items, the table whose columns "
+            "they name."
         )
     inputs = [interactions, items]
     distinct_outputs(inputs, [out])
@@ -191,7 +192,8 @@ def _estimator(
 
     if objective is Penalty.FACTORS and split is not None:
         raise InputError(
-            "--split goes with --objective product; the penalty on the factors leaves no choice of it."
+            "--split goes with --objective product; the penalty on the factors leaves "
+            "no choice of it."
         )
     if objective is Penalty.FACTORS:
         return FactorPenaltyMF(rank, alpha=alpha, random_state=rng)

@@ -29,10 +29,19 @@ from embaudit.cli.terminal import (
     written_record,
 )
 
-Kind = StrEnum("Kind", [
-    ("PREDICTION", "prediction"), ("BALANCED", "balanced"), ("LEFT_WHITENED", "left-whitened"),
-    ("RIGHT_WHITENED", "right-whitened"), ("CENTRED", "centred"), ("FOLDED", "folded"),
-    ("FOLDED_CENTRED", "folded-centred"), ("EQUAL_LENGTH", "equal-length")])  # fmt: skip
+Kind = StrEnum(
+    "Kind",
+    [
+        ("PREDICTION", "prediction"),
+        ("BALANCED", "balanced"),
+        ("LEFT_WHITENED", "left-whitened"),
+        ("RIGHT_WHITENED", "right-whitened"),
+        ("CENTRED", "centred"),
+        ("FOLDED", "folded"),
+        ("FOLDED_CENTRED", "folded-centred"),
+        ("EQUAL_LENGTH", "equal-length"),
+    ],
+)
 """Kinds of vectors."""
 Map = StrEnum("Map", [("ROTATION", "rotation"), ("LINEAR", "linear")])
 """Kinds of maps."""
@@ -134,11 +143,11 @@ def fix(
 ) -> None:
     """Write vectors whose plain cosine the predictions fix, ready for a vector index.
 
-    With --align-to, write the vectors of a retrained model in the coordinates of the old
-    model, and say for which lists old and new vectors may be mixed.
+    With --align-to, write the vectors of a retrained model in the coordinates of the
+    old model, and say for which lists old and new vectors may be mixed.
 
-    With --map-to, write old vectors in the space of a new encoder, and say whether this is
-    enough or all items should be embedded again.
+    With --map-to, write old vectors in the space of a new encoder, and say whether this
+    is enough or all items should be embedded again.
     """
     from embaudit.errors import without_secrets
     from embaudit.io import distinct_outputs, require_output, written_whole

@@ -76,8 +76,8 @@ def evaluate_similarities(
     By labels, a row is a query, and rows that share a label with it should be near: the
     measures are precision, AUC and NDCG. By interactions, each held-out item of a user
     is a query, and the other held-out items of this user should be listed: the measures
-    are hit rate, recall and NDCG of the list (see `UserQueries.measures`), averaged over
-    the queries of each user and then over users.
+    are hit rate, recall and NDCG of the list (see `UserQueries.measures`), averaged
+    over the queries of each user and then over users.
 
     The similarities are the raw cosine, the dot product, the cosine of centred rows,
     CSLS and, if both sides are loaded, the cosines in the three canonical gauges,

@@ -54,8 +54,8 @@ class UserQueries:
         Hit rate is 1 if a related item is listed. Recall is the number of related items
         in the list, over the largest number that a list can hold (Liang et al. 2018,
         section 4.2). So the recall of a perfect list is 1, even if more items are
-        related than the list has places. NDCG sums `1 / log2(i + 1)` over the places i of related items,
-        from i = 1 up, over the sum for a perfect list.
+        related than the list has places. NDCG sums `1 / log2(i + 1)` over the places i
+        of related items, from i = 1 up, over the sum for a perfect list.
 
         Parameters
         ----------

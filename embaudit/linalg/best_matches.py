@@ -1,10 +1,10 @@
 """The best candidates of each query by inner product, cosine or distance.
 
-An index lists candidates by one of these measures. For each measure, the best candidates
-have the largest values `q·r + s`, with a row q of the query, and a row r and a shift s of
-the candidate. So one search serves all measures. The search is exact, in float64. It
-reads the candidates by blocks and keeps the largest values so far, so it never builds
-the matrix of all queries and candidates.
+An index lists candidates by one of these measures. For each measure, the best
+candidates have the largest values `q·r + s`, with a row q of the query, and a row r and
+a shift s of the candidate. So one search serves all measures. The search is exact, in
+float64. It reads the candidates by blocks and keeps the largest values so far, so it
+never builds the matrix of all queries and candidates.
 """
 
 from __future__ import annotations

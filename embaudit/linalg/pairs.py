@@ -28,8 +28,8 @@ def pairs_or_all(
     >>> pairs_or_all(None, 10_000)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: pairs must be specified if there are more than 5,000,000;
-    got None for 49,995,000; ...
+    embaudit.errors.InputError: pairs must be specified if there are more than
+    5,000,000; got None for 49,995,000; ...
     """
     if pairs is not None:
         return pairs
@@ -258,8 +258,8 @@ def pairs_at(
 ) -> NDArray[np.intp]:
     """Return the pairs at these places of `all_pairs`, without listing all pairs.
 
-    Of two sides, the pair (i, j) has the place `i · n_columns + j`. Of one side, counted
-    from the last pair back, the first r (r − 1)/2 pairs lie among the last r
+    Of two sides, the pair (i, j) has the place `i · n_columns + j`. Of one side,
+    counted from the last pair back, the first r (r − 1)/2 pairs lie among the last r
     rows, and the next r pairs have row n − 1 − r as their first row. So the number m of
     pairs behind a pair gives r as the integer part of (1 + √(1 + 8 m))/2.
 

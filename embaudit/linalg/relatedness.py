@@ -73,9 +73,9 @@ def shared_directions(first: Floats, second: Floats) -> float:
     Returns
     -------
     float
-        χ² as the number of standard deviations of a normal distribution that is exceeded
-        with the same probability (Wilson and Hilferty, 1931). It is 0 if a set has too
-        few directions for two groups.
+        χ² as the number of standard deviations of a normal distribution that is
+        exceeded with the same probability (Wilson and Hilferty, 1931). It is 0 if a set
+        has too few directions for two groups.
 
     Examples
     --------

@@ -240,8 +240,8 @@ def copy_tolerance(side: Side) -> float:
 def representatives_of(model: FactorModel, role: SideName) -> Indices | None:
     """Return the representative of each row of a side: the first row of its group.
 
-    Only representatives have neighbour lists and are in them. Return None if no rows are
-    twins.
+    Only representatives have neighbour lists and are in them. Return None if no rows
+    are twins.
 
     Examples
     --------

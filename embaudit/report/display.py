@@ -353,7 +353,8 @@ def picture_format(path: AnyPath) -> str:
     >>> picture_format("heat.gif")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a picture must be a file that ends in .png, .svg or .pdf; got heat.gif.
+    embaudit.errors.InputError: a picture must be a file that ends in .png, .svg or
+    .pdf; got heat.gif.
     """
     where = as_path(path, "a picture")
     suffix = where.suffix.lower().removeprefix(".")

@@ -61,8 +61,12 @@ STEPS = 40
 """Places of the slider of exponents; the condition number is known at each."""
 FEW_STEPS, WIDE = 10, 256
 """The same above this rank, where each takes long."""
-NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabilities",
-         "ranking": "leads"}  # fmt: skip
+NOUNS = {
+    "identity": "scores",
+    "sigmoid": "probabilities",
+    "softmax": "probabilities",
+    "ranking": "leads",
+}
 """Nouns for the predictions that are shown."""
 
 

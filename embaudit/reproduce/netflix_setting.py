@@ -36,7 +36,8 @@ class NetflixSetting:
     >>> NetflixSetting(n_items=30, rank=50)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: rank must be from 1 to 30, the fewer of users and items; got 50.
+    embaudit.errors.InputError: rank must be from 1 to 30, the fewer of users and items;
+    got 50.
     """
 
     n_users: int = 20_000

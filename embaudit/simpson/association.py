@@ -63,8 +63,8 @@ def deviations(values: Floats, codes: NDArray[np.intp]) -> Floats:
     array([-1.,  1.,  0.,  0.,  0.])
     """
     sizes = np.bincount(codes)
-    # The mean of equal numbers is rounded. So the last value of each group is subtracted
-    # first, and deviations in a constant group are exactly 0.
+    # The mean of equal numbers is rounded. So the last value of each group is
+    # subtracted first, and deviations in a constant group are exactly 0.
     last_values = np.empty(len(sizes))
     last_values[codes] = values
     offsets = values - last_values[codes]

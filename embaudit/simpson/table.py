@@ -110,7 +110,8 @@ def simpson(
     ...     "young": [0, 0, 0, 1, 1, 1],
     ... }
     >>> simpson(table, x="dose", y="health", groups="young", min_size=3)
-    SimpsonReport(health on dose by young: reversal, r +0.540 pooled and -1.000 within 2 groups)
+    SimpsonReport(health on dose by young: reversal, r +0.540 pooled
+    and -1.000 within 2 groups)
     """
     import pandas as pd
 

@@ -104,7 +104,8 @@ class FactorPenaltyMF(LinearEmbedding):
     >>> FactorPenaltyMF(1, alpha=3.0).fit(np.diag([3.0, 1.0]))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: alpha must be below the largest singular value of X, σ₁ = 3; got 3.0; ...
+    embaudit.errors.InputError: alpha must be below the largest singular value of X, σ₁
+    = 3; got 3.0; ...
     """
 
     _objective_name = "factors"

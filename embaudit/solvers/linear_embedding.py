@@ -137,7 +137,8 @@ class LinearEmbedding(
         >>> mf.fit(np.zeros((3, 3)))
         Traceback (most recent call last):
             ...
-        embaudit.errors.InputError: X must be a matrix with an entry other than 0; got zeros only.
+        embaudit.errors.InputError: X must be a matrix with an entry other than 0; got
+        zeros only.
         """
         rows = self._validated(X, reset=True)
         if rows.shape[0] == 1:

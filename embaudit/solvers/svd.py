@@ -327,7 +327,8 @@ def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
     >>> truncated_svd(np.array([[1.0, np.inf]]), 1)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: X must be finite; got entries that are not; repair or drop their rows.
+    embaudit.errors.InputError: X must be finite; got entries that are not; repair or
+    drop their rows.
     """
     rows, scale = _scaled_for_float32(as_interactions(X))
     limit = min(rows.shape)

@@ -1,4 +1,6 @@
-"""Evidence made by hand: every number chosen, nothing measured, so that conclusions can be tested in a moment."""
+"""Evidence made by hand: every number chosen, nothing measured, so that conclusions can
+be tested in a moment.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,23 @@ def moved(
 ) -> Movement:
     """Movement of all ten pairs."""
     known = {
-        "n_pairs": 10, "n_all_pairs": 10, "exact": True, "n_zero": 0, "mean": 0.0, "rms": 0.0, "pearson": 0.0,
-        "ci_low": 0.0, "ci_high": 0.0, "quantiles": {0.5: 0.0},
+        "n_pairs": 10,
+        "n_all_pairs": 10,
+        "exact": True,
+        "n_zero": 0,
+        "mean": 0.0,
+        "rms": 0.0,
+        "pearson": 0.0,
+        "ci_low": 0.0,
+        "ci_high": 0.0,
+        "quantiles": {0.5: 0.0},
         "spearman": 0.0,
-        "sign_flips": 0.0, "top_n": 0, "top_n_overlap": float("nan"), "n_lists": 0, "tied_lists": float("nan"),
-    }  # fmt: skip
+        "sign_flips": 0.0,
+        "top_n": 0,
+        "top_n_overlap": float("nan"),
+        "n_lists": 0,
+        "tied_lists": float("nan"),
+    }
     return Movement(role=role, mean_abs=mean_abs, max_abs=max_abs, **known | fields)
 
 
@@ -150,12 +164,24 @@ def projector(n_labels: int = 20, rank: int = 3) -> ProjectorCosines:
 def head(model: FactorModel = HEAD, **fields: Any) -> HeadReport:
     """Head whose mean row is half a typical row long and decides the neighbours."""
     known = {
-        "affine_rank": 3, "n_panel": 5, "n_inputs": 256, "n_zero": 0, "n_aside": 0, "mean_norm": 1.0,
+        "affine_rank": 3,
+        "n_panel": 5,
+        "n_inputs": 256,
+        "n_zero": 0,
+        "n_aside": 0,
+        "mean_norm": 1.0,
         "median_norm": 2.0,
-        "centred": equal_head("mean row removed", "centring", 0.4), "neighbours": change(), "equivalents": (),
-        "constructions": (Construction(("cat", "dog"), 0.8, -1.0, -1.0, 0.9, 1e-15),), "shifts": (opposite(),),
-        "argmax": argmax(), "projector": projector(), "logit_agreement": None, "panel": None, "pair": (0, 1),
-    }  # fmt: skip
+        "centred": equal_head("mean row removed", "centring", 0.4),
+        "neighbours": change(),
+        "equivalents": (),
+        "constructions": (Construction(("cat", "dog"), 0.8, -1.0, -1.0, 0.9, 1e-15),),
+        "shifts": (opposite(),),
+        "argmax": argmax(),
+        "projector": projector(),
+        "logit_agreement": None,
+        "panel": None,
+        "pair": (0, 1),
+    }
     return HeadReport(model=model, **known | fields)
 
 

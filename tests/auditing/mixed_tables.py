@@ -21,7 +21,10 @@ def one_space(
     power: float = 0.7,
     mean: float = 0.0,
 ) -> np.ndarray:
-    """Normal rows in random axes; `power` is the decay of the spectrum, `mean` the mean row in typical rows."""
+    """Normal rows in random axes;
+
+    `power` is the decay of the spectrum, `mean` the mean row in typical rows.
+    """
     spectrum = 1 / np.arange(1, n_columns + 1) ** power
     rows = rng.normal(size=(n_rows, n_columns)) * np.sqrt(spectrum)
     direction = rng.normal(size=n_columns)
@@ -93,7 +96,9 @@ def topics(
     shared: float = 0.2,
     mean: float = 0.5,
 ) -> np.ndarray:
-    """Rows sorted by topic: each has a subspace and a centre of its own, beside a shared subspace and mean row."""
+    """Rows sorted by topic: each has a subspace and a centre of its own, beside a
+    shared subspace and mean row.
+    """
     common = rotation(n_columns, rng)[:, :width]
     direction = rng.normal(size=n_columns)
     direction *= mean / np.linalg.norm(direction)

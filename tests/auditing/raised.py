@@ -1,4 +1,6 @@
-"""A case for every finding and note that an audit can draw, from evidence made by hand or traits of a few rows."""
+"""A case for every finding and note that an audit can draw, from evidence made by hand
+or traits of a few rows.
+"""
 
 from __future__ import annotations
 
@@ -148,7 +150,9 @@ def blind(
 
 
 def constant(n: int, k: int, *, mixed: bool = False) -> Any:
-    """Rows that are constant in one direction: the last column, or a mixture of all of them."""
+    """Rows that are constant in one direction: the last column, or a mixture of all of
+    them.
+    """
     rows = np.column_stack([centred(n)[:, : k - 1], np.full(n, 2.5)])
     return rows @ np.linalg.qr(np.vander(np.arange(1.0, k + 1)))[0] if mixed else rows
 
@@ -199,7 +203,9 @@ def normed(
     sampled: bool = False,
     **own: Any,
 ) -> Evidence:
-    """Evidence of a norm before a small head, with some numbers of the folded head as one likes."""
+    """Evidence of a norm before a small head, with some numbers of the folded head as
+    one likes.
+    """
     found = norm_evidence(
         HEAD, norm, labels=np.arange(5), n_neighbours=2, rng=np.random.default_rng(0)
     )
@@ -295,17 +301,33 @@ def predictions() -> dict[str, Evidence]:
     return {
         "predictions stay": evidence(MODEL, *visits),
         "predictions of one side": evidence(ALONE, (equal(), moved())),
-        "other scores than the baseline's": evidence(MODEL, score_change=ScoreChange(24, 20, 0.0234)),
-        "declared otherwise than the file says": evidence(MODEL.replace(objective="factors", overruled=StatedTraining("product", "objective in m.npz"))),
-        "beside zeros": evidence(MODEL.replace(right=0 * MODEL.right), score_change=ScoreChange(24, 90, 0.9, 3, 9)),
-        "scores that may be off": evidence(MODEL, nearly_equal=nearly_equal(MODEL, tolerance=0.05, noise=0.3)),
-        "of one table": evidence(TABLE, equivalence=equivalence(PINNED), score_change=ScoreChange(99, 99, 0.8, 8, 8)),
+        "other scores than the baseline's": evidence(
+            MODEL, score_change=ScoreChange(24, 20, 0.0234)
+        ),
+        "declared otherwise than the file says": evidence(
+            MODEL.replace(
+                objective="factors",
+                overruled=StatedTraining("product", "objective in m.npz"),
+            )
+        ),
+        "beside zeros": evidence(
+            MODEL.replace(right=0 * MODEL.right),
+            score_change=ScoreChange(24, 90, 0.9, 3, 9),
+        ),
+        "scores that may be off": evidence(
+            MODEL, nearly_equal=nearly_equal(MODEL, tolerance=0.05, noise=0.3)
+        ),
+        "of one table": evidence(
+            TABLE,
+            equivalence=equivalence(PINNED),
+            score_change=ScoreChange(99, 99, 0.8, 8, 8),
+        ),
         "scores changed": evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)),
         "a probability changed": of_head(far),
         "a form of the norm changed them": evidence(
             HEAD, norm=replace(norm, drift=(broken, *norm.drift[1:]))
         ),
-    }  # fmt: skip
+    }
 
 
 def training() -> dict[str, Evidence]:
@@ -352,9 +374,21 @@ def movements() -> dict[str, Evidence]:
     flat = equivalence(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
     ranked = MODEL.replace(link="ranking")
     return {
-        "moved": evidence(MODEL, (equal(), moved(**LISTS)), (shifted, moved(mean_abs=0.4, **SAMPLED, **HALF))),
-        "moved within both sides": evidence(MODEL, (equal(), moved(**HALF), moved("left"), moved("cross"))),
-        "moved by no gauge": evidence(MODEL, (replace(equal("balanced", "canonical", float("nan")), gauge=None), moved())),
+        "moved": evidence(
+            MODEL,
+            (equal(), moved(**LISTS)),
+            (shifted, moved(mean_abs=0.4, **SAMPLED, **HALF)),
+        ),
+        "moved within both sides": evidence(
+            MODEL, (equal(), moved(**HALF), moved("left"), moved("cross"))
+        ),
+        "moved by no gauge": evidence(
+            MODEL,
+            (
+                replace(equal("balanced", "canonical", float("nan")), gauge=None),
+                moved(),
+            ),
+        ),
         "moved, of labels drawn": some,
         "bounds": bounded(),
         "bounds beside what is unseen": bounded(equivalence=flat),
@@ -368,25 +402,37 @@ def movements() -> dict[str, Evidence]:
         "unseen, lists": blind(0.2, 0.9, **LISTS),
         "unseen, copies of a sample": blind(0.2, 0.9, **SAMPLED, **HALF),
         "unseen, cosines": blind(0.2, 0.9),
-        "unseen, a little": blind(0.01, 0.02, FactorModel.from_user_item(MODEL.left[:2], MODEL.right)),
+        "unseen, a little": blind(
+            0.01, 0.02, FactorModel.from_user_item(MODEL.left[:2], MODEL.right)
+        ),
         "a bias": evidence(MODEL.replace(right_bias=np.arange(5.0))),
         "a bias of a head": of_head(head(HEAD.replace(right_bias=np.arange(5.0)))),
         "a bias as a column": like(
-            MODEL.replace(right_bias=np.arange(5.0)), bias_columns=BiasColumns(0.4567, 10, 1234, 1)
+            MODEL.replace(right_bias=np.arange(5.0)),
+            bias_columns=BiasColumns(0.4567, 10, 1234, 1),
         ),
         "a bias and a constant": like(
-            MODEL.replace(right_bias=np.arange(5.0)), bias_columns=BiasColumns(0.4567, 10, 1234, 2)
+            MODEL.replace(right_bias=np.arange(5.0)),
+            bias_columns=BiasColumns(0.4567, 10, 1234, 2),
         ),
         "a constant column": evidence(MODEL.replace(left=constant(6, 3))),
         "a constant mixture": evidence(MODEL.replace(right=constant(5, 3, mixed=True))),
-        "a constant column beside a bias": evidence(MODEL.replace(right=constant(5, 3), left_bias=np.zeros(6))),
-        "two constant columns": evidence(MODEL.replace(left=[[1.5, 2.0, x] for x in range(6)])),
+        "a constant column beside a bias": evidence(
+            MODEL.replace(right=constant(5, 3), left_bias=np.zeros(6))
+        ),
+        "two constant columns": evidence(
+            MODEL.replace(left=[[1.5, 2.0, x] for x in range(6)])
+        ),
         "two constant columns beside a bias": evidence(
-            MODEL.replace(left=[[1.5, 2.0, x] for x in range(6)], right_bias=np.zeros(5))
+            MODEL.replace(
+                left=[[1.5, 2.0, x] for x in range(6)], right_bias=np.zeros(5)
+            )
         ),
         "a constant column alone": evidence(FactorModel.from_vectors(constant(5, 4))),
-        "a constant mixture alone": evidence(FactorModel.from_vectors(constant(9, 4, mixed=True))),
-    }  # fmt: skip
+        "a constant mixture alone": evidence(
+            FactorModel.from_vectors(constant(9, 4, mixed=True))
+        ),
+    }
 
 
 def heads() -> dict[str, Evidence]:
@@ -658,8 +704,11 @@ def rows() -> dict[str, Evidence]:
             like(table, levels=levels(table)), equivalence=equivalence(PINNED)
         )
     for name, model in {
-        "": MODEL, ", a user bias": MODEL.replace(left_bias=np.zeros(6)), ", alone": ALONE, ", by cosine": COSINE,
-    }.items():  # fmt: skip
+        "": MODEL,
+        ", a user bias": MODEL.replace(left_bias=np.zeros(6)),
+        ", alone": ALONE,
+        ", by cosine": COSINE,
+    }.items():
         found[f"a common direction{name}"] = like(model, direction=shared)
     return found
 
@@ -689,15 +738,19 @@ def indexes() -> dict[str, Evidence]:
         "by distance, one table": (alone(items), "l2", None),
         "by cosine, one table": (alone(items), "cosine", header),
         "by product, compared by distance": (
-            alone(items, compared="distance"), "dot", None,
+            alone(items, compared="distance"),
+            "dot",
+            None,
         ),
         "by distance, hyperbolic": (alone(ball, compared="hyperbolic"), "l2", None),
         "lengths lost": (
-            alone(unit), None, Metric("cosine", "the collection", unit_rows=True),
+            alone(unit),
+            None,
+            Metric("cosine", "the collection", unit_rows=True),
         ),
         "rows of length 1": (alone(unit), "l2", None),
         "rows of one length": (alone(3 * unit), "dot", None),
-    }  # fmt: skip
+    }
     found = {
         f"an index {name}": evidence(
             model,
@@ -729,7 +782,9 @@ def searches() -> dict[str, Evidence]:
     found = {
         "few queries": (alone(items), queries[:40], None),
         "equal queries and zeros": (
-            alone(items), zeros, "cosine",
+            alone(items),
+            zeros,
+            "cosine",
         ),
         "short items": (alone(short), queries, "dot"),
         "missed items by cosine": (alone(items), queries[queries[:, 0] > 0], "cosine"),
@@ -737,7 +792,7 @@ def searches() -> dict[str, Evidence]:
         "far queries": (alone(items), far, None),
         "far queries by distance": (alone(items), far, "l2"),
         "other queries": (alone(items), queries @ turn, "cosine"),
-    }  # fmt: skip
+    }
     return {
         f"a search, {name}": evidence(
             model, reach=query_reach(model, rows, served=served)
@@ -774,7 +829,8 @@ def of_adapter() -> list[Finding]:
 
 
 def drawn() -> list[Finding]:
-    """Return every finding and note sorted by code, each text once, whatever its numbers.
+    """Return every finding and note sorted by code, each text once, whatever its
+    numbers.
 
     A code that no case made by hand raises is shown on a model of the truth table.
     """

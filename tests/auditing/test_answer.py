@@ -67,15 +67,21 @@ def test_a_penalty_that_did_not_choose_is_a_no_and_one_a_little_off_a_convention
 @pytest.mark.parametrize(
     ("found", "advice"),
     [
-        (evidence(MODEL), "rank items by their scores, or use cosines of the predictions."),
+        (
+            evidence(MODEL),
+            "rank items by their scores, or use cosines of the predictions.",
+        ),
         (evidence(RANKED), "This model's scores fix those, its rankings do not."),
         (evidence(COSINE, **gauged()), "rank by the predicted cosines, or"),
         (evidence(ALONE, **gauged()), "rank by the dot product with the other side."),
         (of_head(), "give inputs (`--inputs` or `--states`) and use logit cosines."),
-        (of_head(head(WITH_INPUTS)), "Do not read meaning into label cosines; use logit"),
+        (
+            of_head(head(WITH_INPUTS)),
+            "Do not read meaning into label cosines; use logit",
+        ),
     ],
     ids=["scores", "rankings", "cosines", "one side", "head", "head with inputs"],
-)  # fmt: skip
+)
 def test_a_no_says_what_to_use_instead(found, advice):
     answer = answered(found)
     assert answer.word == AnswerWord.NO

@@ -1,4 +1,6 @@
-"""Columns that one side has alike in every row are one finding, named as they are stored."""
+"""Columns that one side has alike in every row are one finding, named as they are
+stored.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def constant_findings(users, items, **fields):
 
 
 def test_several_constant_columns_are_one_finding_that_counts_and_names_them():
-    """3² + 4² + 12² = 13², and with 84² it is 85²; the third column is 0 and adds nothing."""
+    """3² + 4² + 12² = 13², and with 84² it is 85²; the third column is 0 and adds
+    nothing.
+    """
     (found,) = constant_findings(users_with(CONSTANTS), ITEMS)
     assert found.text.startswith("4 columns (0, 1, 3 and 1 more) of the users are")
     assert found.value == pytest.approx(85)

@@ -1,4 +1,6 @@
-"""Tables whose rows training compared by distance: what stays, what moves, and where they are refused."""
+"""Tables whose rows training compared by distance: what stays, what moves, and where
+they are refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Each finding on a model made by hand: what raises it, how grave it is, and a model close to it without it.
+"""Each finding on a model made by hand: what raises it, how grave it is, and a model
+close to it without it.
 
 Expected values are the numbers put into the evidence, or simple sums of them.
 """

@@ -1,4 +1,6 @@
-"""What is said of the set of equivalent models: its words, its reasons and its numbers, for every link and bias."""
+"""What is said of the set of equivalent models: its words, its reasons and its numbers,
+for every link and bias.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ SHIFTED = (
     "One vector added to every {0} row changes no {1}, and can make two {0}s opposite."
 )
 LINEAR = (
-    "A linear change of the axes changes no {} and, if large enough, can give two rows that are not parallel any cosine "
+    "A linear change of the axes changes no {} and, if large enough, can give two "
+    "rows that are not parallel any cosine "
     "between -1 and 1."
 )
 SIGNS = "In one dimension {} cosines are signs, and no model of one dimension with the same predictions turns one{}."
@@ -39,8 +42,10 @@ def test_what_a_free_bias_lets_move():
     ).freedom["left"]
     assert inputs == Freedom(True, PROVEN, SHIFTED.format("user", "probability"))
     for sides, right, left in (
-        (("left",), item, None), (("right",), None, user), (("left", "right"), item, user),
-    ):  # fmt: skip
+        (("left",), item, None),
+        (("right",), None, user),
+        (("left", "right"), item, user),
+    ):
         for model in (PLANE, LINE):
             found = equivalence_class_of(biased(model, *sides), BOTH).freedom
             for role, text in (("right", right), ("left", left)):

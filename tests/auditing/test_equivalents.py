@@ -13,7 +13,7 @@ from embaudit.auditing.equivalents import (
     GROUPS,
     default_groups,
     equivalent_models,
-)  # fmt: skip
+)
 from embaudit.errors import EquivalenceError
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.model import FactorModel
@@ -100,9 +100,18 @@ def test_the_groups_that_keep_predictions_and_their_budgets():
     rotations, stretches, maps, right, both, left, also = default_groups(
         model, max_condition=3.0
     )
-    assert [type(group).__name__ for group in (rotations, stretches, maps, right, both, left, also)] == [
-        "Orthogonal", "Diagonal", "GeneralLinear", "Translation", "Affine", "Translation", "Affine",
-    ]  # fmt: skip
+    assert [
+        type(group).__name__
+        for group in (rotations, stretches, maps, right, both, left, also)
+    ] == [
+        "Orthogonal",
+        "Diagonal",
+        "GeneralLinear",
+        "Translation",
+        "Affine",
+        "Translation",
+        "Affine",
+    ]
     assert [group.max_condition for group in (stretches, maps, both, also)] == [3.0] * 4
     assert {
         group.rank for group in (rotations, stretches, maps, right, both, left, also)

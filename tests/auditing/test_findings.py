@@ -1,4 +1,6 @@
-"""From which effect on a finding is drawn, how grave it is then, and where it is silent."""
+"""From which effect on a finding is drawn, how grave it is then, and where it is
+silent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The audit of a head on the paper's examples, real heads, trained ones and heads that are not what they seem."""
+"""The audit of a head on the paper's examples, real heads, trained ones and heads that
+are not what they seem.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is measured of a head, computed again from its rows; and what its report is made of."""
+"""What is measured of a head, computed again from its rows; and what its report is made
+of.
+"""
 
 from __future__ import annotations
 

@@ -144,14 +144,20 @@ def test_numbers_of_a_zero_update_are_missing_and_not_zero():
     [
         (lambda b, a: ea.audit_lora(b), "a must be the factor A"),
         (lambda b, a: ea.audit_lora(a, b), r"\(out, r\) and \(r, in\)"),
-        (lambda b, a: ea.audit_lora(b, a, max_condition=0.5), "max_condition must be a number from 1"),
-        (lambda b, a: ea.audit_lora(b, a, max_condition=np.nan), "max_condition must be"),
+        (
+            lambda b, a: ea.audit_lora(b, a, max_condition=0.5),
+            "max_condition must be a number from 1",
+        ),
+        (
+            lambda b, a: ea.audit_lora(b, a, max_condition=np.nan),
+            "max_condition must be",
+        ),
         (lambda b, a: ea.audit_lora(b, a, n_neighbours=0), "n_neighbours must be"),
         (lambda b, a: ea.audit_lora(b, a, n_lists=0), "n_lists must be"),
         (lambda b, a: ea.audit_lora("x", scale=2.0), "scale must be left out"),
         (lambda b, a: ea.audit_lora(np.nan * b, a), "B must be finite"),
     ],
-)  # fmt: skip
+)
 def test_wrong_arguments_are_refused(call, text):
     with pytest.raises(InputError, match=text):
         call(*pair(0))

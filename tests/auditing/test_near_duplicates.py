@@ -1,4 +1,6 @@
-"""Near-duplicates: what counts as one, whatever the scale, and how many there are in a table too crowded to search."""
+"""Near-duplicates: what counts as one, whatever the scale, and how many there are in a
+table too crowded to search.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ def found_in(rows):
 
 @pytest.mark.parametrize(("apart", "count"), [(0.089, 2), (0.091, 0)])
 def test_the_limit_is_one_percent_of_the_typical_angle(apart, count):
-    """Of 40 rows 9 degrees apart, one has another row a little further on: 1 % is 0.09."""
+    """Of 40 rows 9 degrees apart, one has another row a little further on:
+
+    1 % is 0.09.
+    """
     rows = on_a_circle([*np.arange(0, 360, 9), apart])
     found = found_in(rows)
     assert (0 if found is None else found.count) == count

@@ -1,4 +1,6 @@
-"""Sentences call rows what they are: items of two towers are no labels, and their model is no head."""
+"""Sentences call rows what they are: items of two towers are no labels, and their model
+is no head.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def shown_rows(items: np.ndarray, **options: object) -> list[int]:
 
 
 def test_examples_are_drawn_from_the_longest_rows_unless_lengths_say_nothing():
-    """Of 400 rows the first 20, a twentieth, are the longest, by a last digit if of length 1."""
+    """Of 400 rows the first 20, a twentieth, are the longest, by a last digit if of
+    length 1.
+    """
     draw = np.random.default_rng(1)
     unit = draw.normal(size=(400, 6))
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)

@@ -1,4 +1,6 @@
-"""Vectors alone: nothing is said of predictions or of users, and three ways to say the same thing say the same."""
+"""Vectors alone: nothing is said of predictions or of users, and three ways to say the
+same thing say the same.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 0}
 def told():
     """Audits of unit rows that were declared in three ways."""
     ways = {
-        "neither": {}, "link": {"link": "cosine"}, "objective": {"objective": "cosine"},
+        "neither": {},
+        "link": {"link": "cosine"},
+        "objective": {"objective": "cosine"},
         "both": {"link": "cosine", "objective": "cosine"},
-    }  # fmt: skip
+    }
     return {name: audit(UNIT.replace(**way), **FEW) for name, way in ways.items()}
 
 

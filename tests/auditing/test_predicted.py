@@ -1,4 +1,6 @@
-"""Cosines beside those of other rows of the same model: of what is predicted, and of what a penalty would choose."""
+"""Cosines beside those of other rows of the same model: of what is predicted, and of
+what a penalty would choose.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from embaudit.movements.movement import MovementProbe
 
 @pytest.fixture(scope="module")
 def skewed():
-    """A model whose users weigh its directions unequally, and of whose items one lies where no user looks."""
+    """A model whose users weigh its directions unequally, and of whose items one lies
+    where no user looks.
+    """
     model = random_model(3, n=30, p=12, k=4, scales=([4, 2, 1, 0], 1))
     rows = model.right.copy()
     rows[5] = [0, 0, 0, 1]

@@ -1,4 +1,6 @@
-"""The record of an audit: its JSON, its frame, its words, its fingerprint; from evidence made by hand."""
+"""The record of an audit: its JSON, its frame, its words, its fingerprint; from
+evidence made by hand.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,13 @@ from embaudit.model.fingerprint import fingerprint
 
 LISTS = {"top_n": 4, "top_n_overlap": 0.5}
 FOUND = evidence(
-    MODEL, (equal(), moved(**LISTS), moved("cross", 0.3)), (equal("translation 1", "translation", 1.0, 0.5), moved()),
-    drift=(drift(2e-15), drift(3e-15)), seed=7, options=AuditOptions(max_condition=3.0),
-)  # fmt: skip
+    MODEL,
+    (equal(), moved(**LISTS), moved("cross", 0.3)),
+    (equal("translation 1", "translation", 1.0, 0.5), moved()),
+    drift=(drift(2e-15), drift(3e-15)),
+    seed=7,
+    options=AuditOptions(max_condition=3.0),
+)
 RESULT = Audit(MODEL, FOUND, "model.npz")
 
 

@@ -10,9 +10,11 @@ from embaudit.model import FactorModel
 
 
 def rotated_unit_items(seed: int) -> FactorModel:
-    """Return 60 items of length 1 and 30 users, both turned by one rotation (none for seed 0).
+    """Return 60 items of length 1 and 30 users, both turned by one rotation (none for
+    seed 0).
 
-    Users hold the same predictions in every rotation, and item lengths differ from 1 in their last bits only.
+    Users hold the same predictions in every rotation, and item lengths differ from 1 in
+    their last bits only.
     """
     draw = np.random.default_rng(1)
     users, items = draw.standard_normal((30, 4)), draw.standard_normal((60, 4))

@@ -1,4 +1,6 @@
-"""Labels that equal the mean row of a head have a direction as stored, and none once the mean row is removed."""
+"""Labels that equal the mean row of a head have a direction as stored, and none once
+the mean row is removed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Bounds are those of the rows as stored, within the set and the budgets that their sentences name."""
+"""Bounds are those of the rows as stored, within the set and the budgets that their
+sentences name.
+"""
 
 from __future__ import annotations
 
@@ -103,15 +105,21 @@ def test_where_rows_may_be_shifted_nothing_linear_is_called_proven():
 
 
 def drawn_model(seed):
-    """Draw a model: rank-deficient or not, with biases or a softmax or neither, of one side or two."""
+    """Draw a model: rank-deficient or not, with biases or a softmax or neither, of one
+    side or two.
+    """
     draw = np.random.default_rng(seed)
     k = int(draw.integers(2, 6))
     lacks = [np.where(np.arange(k) < draw.integers(1, k + 1), 1.0, 0.0) for _ in "lr"]
     model = random_model(
-        seed, n=int(draw.integers(4, 12)), p=int(draw.integers(6, 16)), k=k,
-        scales=(lacks[0], np.exp(draw.normal(size=k))), means=(0.0, draw.normal()),
+        seed,
+        n=int(draw.integers(4, 12)),
+        p=int(draw.integers(6, 16)),
+        k=k,
+        scales=(lacks[0], np.exp(draw.normal(size=k))),
+        means=(0.0, draw.normal()),
         biases=[name for name in ("left_bias", "right_bias") if draw.random() < 0.4],
-    )  # fmt: skip
+    )
     turn = np.linalg.qr(draw.standard_normal((k, k)))[0]
     model = model.replace(left=model.left @ turn, right=model.right @ turn)
     match seed % 4:

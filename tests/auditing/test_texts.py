@@ -1,4 +1,6 @@
-"""Every finding and note as people read it, that each is raised by some model, and what `embaudit explain` finds."""
+"""Every finding and note as people read it, that each is raised by some model, and what
+`embaudit explain` finds.
+"""
 
 from __future__ import annotations
 

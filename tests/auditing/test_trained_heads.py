@@ -1,4 +1,6 @@
-"""Heads trained on digits: weight decay on all labels puts the mean row at 0, nothing else pins it."""
+"""Heads trained on digits: weight decay on all labels puts the mean row at 0, nothing
+else pins it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ START = 0.3
 def trained(
     c: float, *, start: float, tol: float = 1e-6
 ) -> tuple[FactorModel, np.ndarray]:
-    """Train on half of the digits (with decay of strength 1/C); return the head and its probabilities."""
+    """Train on half of the digits (with decay of strength 1/C); return the head and its
+    probabilities.
+    """
     x, y = load_digits(return_X_y=True)
     x = x / 16
     model = LogisticRegression(C=c, tol=tol, max_iter=400, warm_start=True)

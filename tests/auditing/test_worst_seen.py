@@ -1,4 +1,6 @@
-"""What is called the most that was seen holds what searches found, on the pairs and lists of all other models."""
+"""What is called the most that was seen holds what searches found, on the pairs and
+lists of all other models.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,12 @@ def found_by_search(audit):
 def test_worst_gauges_are_visited_like_all_equal_models(audits):
     names = {
         "pair": ["worst found for item cosines", "worst found for item lists"],
-        "head": ["worst found for item cosines", "worst found for item lists",
-                 "worst found for item cosines, with a shift"],
-    }  # fmt: skip
+        "head": [
+            "worst found for item cosines",
+            "worst found for item lists",
+            "worst found for item cosines, with a shift",
+        ],
+    }
     for name, audit in audits.items():
         evidence = audit.evidence
         assert [one.name for one in evidence.equivalents if one.kind == WORST] == names[

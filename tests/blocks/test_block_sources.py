@@ -1,4 +1,6 @@
-"""Every source gives the numbers of the same arrays in memory, and says clearly what it cannot read."""
+"""Every source gives the numbers of the same arrays in memory, and says clearly what it
+cannot read.
+"""
 
 from __future__ import annotations
 

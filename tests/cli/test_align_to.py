@@ -78,8 +78,14 @@ def test_refusals_are_one_sentence_and_nothing_is_written(
 
 def test_tables_without_ids_are_not_matched_by_their_order_alone(embaudit):
     result = embaudit(
-        "fix", "unit.npy", "--align-to", "items.npy", "--kind", "vectors",
-        "--out", "v.npy",
-    )  # fmt: skip
+        "fix",
+        "unit.npy",
+        "--align-to",
+        "items.npy",
+        "--kind",
+        "vectors",
+        "--out",
+        "v.npy",
+    )
     assert result.code == 2
     assert "--by-row" in result.err

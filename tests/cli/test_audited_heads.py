@@ -1,4 +1,6 @@
-"""`embaudit audit --kind head` on real heads: it alarms where the origin decides neighbours and is quiet elsewhere."""
+"""`embaudit audit --kind head` on real heads: it alarms where the origin decides
+neighbours and is quiet elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`embaudit audit CHECKPOINT` finds the final norm, says so, and takes another one by word."""
+"""`embaudit audit CHECKPOINT` finds the final norm, says so, and takes another one by
+word.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ DRAW = np.random.default_rng(3)
 HEAD, GAIN = DRAW.standard_normal((40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
 FEW = ("--n-gauges", 1, "--n-pairs", 50, "--n-starts", 0)
 SAID = (
-    "final norm: model.norm.weight (RMSNorm, which stretches some axes 10 times as much as others), by the model_type llama of config.json; --norm none reads the "
+    "final norm: model.norm.weight (RMSNorm, which stretches some axes 10 times as "
+    "much as others), by the model_type llama of config.json; --norm none reads the "
     "head without it.\n"
 )
 

@@ -1,4 +1,6 @@
-"""`audit --heatmap` draws what `plot_heatmap` draws, as what its name says, and refuses before the work."""
+"""`audit --heatmap` draws what `plot_heatmap` draws, as what its name says, and refuses
+before the work.
+"""
 
 from __future__ import annotations
 

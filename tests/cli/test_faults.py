@@ -1,4 +1,6 @@
-"""Nothing of the user's is lost under faults: inputs, files made meanwhile, full disks, signals, killed runs."""
+"""Nothing of the user's is lost under faults: inputs, files made meanwhile, full disks,
+signals, killed runs.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def model(tmp_path):
 
 @contextmanager
 def no_room():
-    """Let no file grow beyond 1,000 bytes, as long as nothing but the work writes: what tests print may be a file."""
+    """Let no file grow beyond 1,000 bytes, as long as nothing but the work writes: what
+    tests print may be a file.
+    """
     before, bytecode = (
         resource.getrlimit(resource.RLIMIT_FSIZE),
         sys.dont_write_bytecode,

@@ -131,7 +131,8 @@ def test_an_audit_says_which_options_and_names_it_went_by(embaudit):
     assert "4 nearest kept" in few.out
     normed = embaudit(*split(f"audit head.safetensors {QUICK}"))
     assert normed.err == (
-        "final norm: model.norm.weight (RMSNorm, which stretches some axes 4 times as much as others), by its name; "
+        "final norm: model.norm.weight (RMSNorm, which stretches some axes 4 times as "
+        "much as others), by its name; "
         "--norm none reads the head without it.\n"
     )
 

@@ -1,4 +1,6 @@
-"""Releases as they break in practice, each judged by the command with a baseline of the healthy one."""
+"""Releases as they break in practice, each judged by the command with a baseline of the
+healthy one.
+"""
 
 from __future__ import annotations
 
@@ -168,8 +170,10 @@ def test_the_audit_of_a_stopped_release_verifies_without_the_baseline(gate, emba
     made = embaudit("verify", "new.json", "new.npz", "--baseline", "base.json")
     assert (made.code, "not recomputed" in made.out) == (0, False)
     # Vectors whose rows may be mixed up are no reason to write others of them.
-    beside, alone = (embaudit("audit", "new.npz", *FEW, *options).out for options in (
-        ("--baseline", "base.json"), ("--json", "alone.json")))  # fmt: skip
+    beside, alone = (
+        embaudit("audit", "new.npz", *FEW, *options).out
+        for options in (("--baseline", "base.json"), ("--json", "alone.json"))
+    )
     assert (
         "CHECK FIRST: these predictions are not those" in beside,
         "embaudit fix" in beside,
@@ -197,8 +201,12 @@ def test_rows_compared_with_each_other_are_held_against_their_cosines(
 ):
     monkeypatch.chdir(tmp_path)
     ids = np.array([f"item {i}" for i in range(N_ITEMS)])
-    for name, rows in (("old.npz", ITEMS), ("turned.npz", ITEMS[:, ::-1]),
-                       ("shuffled.npz", shuffled()["items"]), ("tenth.npz", ITEMS[tenth(N_ITEMS)])):  # fmt: skip
+    for name, rows in (
+        ("old.npz", ITEMS),
+        ("turned.npz", ITEMS[:, ::-1]),
+        ("shuffled.npz", shuffled()["items"]),
+        ("tenth.npz", ITEMS[tenth(N_ITEMS)]),
+    ):
         save(FactorModel.from_vectors(rows, ids=ids, compared="cosine"), name)
     assert (
         embaudit(
@@ -224,7 +232,9 @@ def test_rows_compared_with_each_other_are_held_against_their_cosines(
 
 
 def test_models_that_predict_the_same_pass(gate, tmp_path, embaudit):
-    """Rankings leave a scale of each user open, and one side alone predicts nothing: neither is a change."""
+    """Rankings leave a scale of each user open, and one side alone predicts nothing:
+    neither is a change.
+    """
     ids = {"user_ids": np.arange(N_USERS), "item_ids": np.arange(N_ITEMS)}
     scales = np.exp(2 * OTHER.standard_normal((N_USERS, 1)))
     gauge = np.linalg.qr(OTHER.standard_normal((6, 6)))[0] * [1, 1, 1, 1, 1, 30]

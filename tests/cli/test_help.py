@@ -42,8 +42,10 @@ def test_a_word_of_training_has_an_entry_of_its_own(embaudit):
     )
     assert als.startswith("implicit-als, lenskit-als\n")
     assert law.startswith("  factors: a loss with the same weight decay")
-    assert [("spark-als" in shown, "  factors: a loss" in shown) for shown in (als, law, every)] == [
-        (False, True), (False, True), (True, True)]  # fmt: skip
+    assert [
+        ("spark-als" in shown, "  factors: a loss" in shown)
+        for shown in (als, law, every)
+    ] == [(False, True), (False, True), (True, True)]
 
 
 def test_paragraphs_of_a_help_are_wrapped_at_the_width_of_the_terminal(

@@ -19,7 +19,8 @@ def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp
     few = ()
     looked = embaudit("formats", "v.csv", *few, "--vector-id", "asin")
     assert looked.out == (
-        "Read as csv: columns e1 to e3 (? × 3) as right factors, asin as right ids. Not used: other.\n"
+        "Read as csv: columns e1 to e3 (? × 3) as right factors, asin as right ids. "
+        "Not used: other.\n"
     )
     gauged = embaudit(
         "gauge",

@@ -77,10 +77,23 @@ READ = {field.name for field in dataclasses.fields(Request)} | {
     *signature(with_titles).parameters,
 }
 TYPED = {
-    "full", "json", "out", "markdown", "quiet", "force", "jobs", "dask",  # where a result goes, and who works on it
-    "fail_on", "ignore_code", "allow_missing_scores", "baseline", "junit", "heatmap", "heatmap_groups",  # gates, pictures
+    "full",
+    "json",
+    "out",
+    "markdown",
+    "quiet",
+    "force",
+    "jobs",
+    "dask",  # where a result goes, and who works on it
+    "fail_on",
+    "ignore_code",
+    "allow_missing_scores",
+    "baseline",
+    "junit",
+    "heatmap",
+    "heatmap_groups",  # gates, pictures
     "help_all",
-}  # fmt: skip
+}
 """Options of the command line alone."""
 OWN = {
     "audit": {"attention"},  # layer and head of `ea.audit_attention`

@@ -1,4 +1,6 @@
-"""Names that steer terminals, cannot be encoded, or look like markup are shown as they are written."""
+"""Names that steer terminals, cannot be encoded, or look like markup are shown as they
+are written.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,19 @@ from embaudit.core.words import visible
 from embaudit.errors import InputError, escaped, must_be
 
 ODD = {
-    "a\nb": r"a\nb", "a\rb\tc": r"a\rb\tc", "\x1b[2J": r"\x1b[2J", "\x00\x7f\x9b": r"\x00\x7f\x9b",
-    "\u202edil": r"\u202edil", "\u2066\u200e\ufeff": r"\u2066\u200e\ufeff", "\u2028\u2029\x85": r"\u2028\u2029\x85",
-    "\ud800": r"\ud800", "[bold]x[/bold] [/nope]": "[bold]x[/bold] [/nope]", "<script>&amp;": "<script>&amp;",
+    "a\nb": r"a\nb",
+    "a\rb\tc": r"a\rb\tc",
+    "\x1b[2J": r"\x1b[2J",
+    "\x00\x7f\x9b": r"\x00\x7f\x9b",
+    "\u202edil": r"\u202edil",
+    "\u2066\u200e\ufeff": r"\u2066\u200e\ufeff",
+    "\u2028\u2029\x85": r"\u2028\u2029\x85",
+    "\ud800": r"\ud800",
+    "[bold]x[/bold] [/nope]": "[bold]x[/bold] [/nope]",
+    "<script>&amp;": "<script>&amp;",
     "é 日本 \u3000 می\u200cخواهم 👩\u200d🔬": "é 日本 \u3000 می\u200cخواهم 👩\u200d🔬",
     r"back\slash 'quote'": r"back\slash 'quote'",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ODD)

@@ -1,4 +1,6 @@
-"""What commands write: only regular files, over no input and no other output; and what they say of it."""
+"""What commands write: only regular files, over no input and no other output; and what
+they say of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Releases as they are broken in practice, judged by `embaudit compare` against the model before.
+"""Releases as they are broken in practice, judged by `embaudit compare` against the
+model before.
 
 The limits come from two retrainings with other seeds, as docs/gate.md says.
 """
@@ -19,7 +20,9 @@ N_USERS, N_ITEMS, RANK = 400, 200, 8
 
 
 def simulated(seed=0):
-    """Return interactions with clusters of taste and items of very different popularity."""
+    """Return interactions with clusters of taste and items of very different
+    popularity.
+    """
     draw = np.random.default_rng(seed)
     taste, topic = draw.normal(size=(N_USERS, 5)), draw.normal(size=(N_ITEMS, 5))
     popularity = -1.2 * np.log(np.arange(1, N_ITEMS + 1))

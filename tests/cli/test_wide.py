@@ -1,4 +1,6 @@
-"""Few rows of very many columns: every command asks whether they are transposed, and makes no matrix of columns."""
+"""Few rows of very many columns: every command asks whether they are transposed, and
+makes no matrix of columns.
+"""
 
 from __future__ import annotations
 

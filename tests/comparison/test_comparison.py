@@ -1,4 +1,6 @@
-"""Two trained models: gauges recovered by the right group, an honest split, and no leak."""
+"""Two trained models: gauges recovered by the right group, an honest split, and no
+leak.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ def test_an_exact_gauge_is_recovered_by_its_group_and_rejected_by_smaller_ones(
 )
 @settings(max_examples=20)
 def test_a_fitted_gauge_is_the_best_of_its_group(seed, group, sides):
-    """Against a numerical optimiser that starts at the fit and at the identity, on noisy rows."""
+    """Against a numerical optimiser that starts at the fit and at the identity, on
+    noisy rows.
+    """
     draw = np.random.default_rng(seed)
     k = 2
     rows = {
@@ -177,7 +181,9 @@ def assert_rotation_is_best(fit, rows):
 
 
 def sgd(table, k, seed, *, start, epochs=25, rate=0.02):
-    """A small stochastic factorisation without weight decay: its start decides the gauge."""
+    """A small stochastic factorisation without weight decay: its start decides the
+    gauge.
+    """
     draw = np.random.default_rng(seed)
     left, right = (draw.standard_normal((n, k)) * start for n in table.shape)
     cells = np.argwhere(np.ones_like(table, dtype=bool))
@@ -286,7 +292,9 @@ def test_models_with_different_predictions_are_never_called_the_same(name, roles
 
 
 def test_users_are_not_explained_by_a_gauge_that_brings_only_items_nearer():
-    """The items differ by a scale for each dimension, the users by noise, which their gauge does not take away."""
+    """The items differ by a scale for each dimension, the users by noise, which their
+    gauge does not take away.
+    """
     p, q = pair()
     found = compare(
         user_item(p, q), user_item(p + pair(seed=1)[0], q * [1, 2, 4, 1, 3])

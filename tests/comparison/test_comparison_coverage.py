@@ -1,4 +1,6 @@
-"""How often the 95 % intervals of a comparison hold the truth, over draws of entities and over seeds."""
+"""How often the 95 % intervals of a comparison hold the truth, over draws of entities
+and over seeds.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ GAUGE = GeneralLinear(K, max_condition=6.0).sample(rng=7)
 
 
 def change(entities, seed=0, n=M):
-    """Compare a model with one that a gauge carried away and that learned something else besides."""
+    """Compare a model with one that a gauge carried away and that learned something
+    else besides.
+    """
     draw = np.random.default_rng(entities)
     one = FactorModel.from_vectors(draw.standard_normal((n, K)))
     two = GAUGE.act(one).right + 0.4 * draw.standard_normal((n, K))
@@ -54,7 +58,9 @@ def test_intervals_of_change_hold_over_draws_of_entities():
 
 @pytest.mark.slow
 def test_intervals_of_change_hold_if_few_users_decide_the_gauge():
-    """Of those draws where one group of gauges is found: which one it is, no interval tells."""
+    """Of those draws where one group of gauges is found: which one it is, no interval
+    tells.
+    """
     found = [few_users(seed) for seed in range(120)]
     changes = [each.changes["right"] for each in found if each.group == "linear"]
     assert len(changes) > 90

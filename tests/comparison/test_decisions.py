@@ -1,4 +1,6 @@
-"""Numbers that judge a new model: lists kept by either cosine, thresholds carried over, vectors that changed places."""
+"""Numbers that judge a new model: lists kept by either cosine, thresholds carried over,
+vectors that changed places.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_a_gauge_changes_lists_by_cosine_but_none_by_prediction_cosine(gauged):
 
 
 def test_kept_shares_of_lists_agree_with_brute_force_over_all_rows():
-    """Against brute force: the nearest rows, and the nearest columns of the score matrix."""
+    """Against brute force: the nearest rows, and the nearest columns of the score
+    matrix.
+    """
     other = model(
         USERS + 0.5 * DRAW.normal(size=USERS.shape),
         ITEMS + 0.5 * DRAW.normal(size=ITEMS.shape),
@@ -83,7 +87,9 @@ def test_kept_shares_of_lists_agree_with_brute_force_over_all_rows():
 
 
 def test_rows_that_are_duplicates_in_both_models_count_once():
-    """The lists are those of distinct items, as an audit has them; what one model tells apart counts as two."""
+    """The lists are those of distinct items, as an audit has them; what one model tells
+    apart counts as two.
+    """
     draw = np.random.default_rng(1)
     alone, of = (
         draw.normal(size=(60, 4)),
@@ -202,7 +208,9 @@ def test_neighbour_lists_must_be_shorter_than_the_number_of_rows(n):
 @pytest.mark.parametrize("rng", [0, 1])
 @pytest.mark.parametrize("n_inputs", [0, 300])
 def test_changes_of_few_rows_are_those_of_all_pairs(n_inputs, rng):
-    """Against numpy: neither a seed nor the halves of a gauge have a part in the 45 pairs of 10 labels."""
+    """Against numpy: neither a seed nor the halves of a gauge have a part in the 45
+    pairs of 10 labels.
+    """
     draw = np.random.default_rng(7)
     heads, inputs = (
         draw.standard_normal((2, 10, 6)),

@@ -1,4 +1,6 @@
-"""The gauge that fits best, which group of gauges is chosen, and on whom: exact numbers on both sides of each bound."""
+"""The gauge that fits best, which group of gauges is chosen, and on whom: exact numbers
+on both sides of each bound.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def test_a_direction_without_rows_is_not_stretched_by_the_fitted_gauge(seed):
 
 
 def test_a_fitted_gauge_that_brings_no_cosine_nearer_is_dropped():
-    """A map that the factors need and the cosines do not: a far longer row decides the fit."""
+    """A map that the factors need and the cosines do not: a far longer row decides the
+    fit.
+    """
     draw = np.random.default_rng(0)
     x, rows, draws = draw.standard_normal((40, 3)), np.arange(40), {"right": draw}
     turned = x @ np.linalg.qr(draw.standard_normal((3, 3)))[0]
@@ -102,7 +106,9 @@ def test_a_head_behind_a_norm_keeps_the_part_of_the_shift_in_its_logits():
 def test_lost_neighbours_are_split_into_unseen_gauge_and_learned_by_brute_force(
     forward,
 ):
-    """Against lists looked up by brute force in every version: hidden columns, a stretch, noise, hidden columns."""
+    """Against lists looked up by brute force in every version: hidden columns, a
+    stretch, noise, hidden columns.
+    """
     draw = np.random.default_rng(4)
     seen, hidden = draw.standard_normal((60, 3)), draw.standard_normal((2, 60, 1))
     other = seen * [1.0, 2.0, 4.0] + 0.4 * draw.standard_normal((60, 3))

@@ -1,4 +1,6 @@
-"""Which rows are one entity, and what predictions see of them: exact numbers and refusals."""
+"""Which rows are one entity, and what predictions see of them: exact numbers and
+refusals.
+"""
 
 from __future__ import annotations
 
@@ -151,8 +153,12 @@ def test_one_id_with_two_titles_is_refused():
     ids, names = range(1, 11), [f"Film {i}" for i in range(10)]
 
     def titled(*changed, **fields):
-        return vectors(10, ids=ids).replace(right_names=[f"Other {i}" if i in changed else n for i, n in
-                                                         enumerate(names)], **fields)  # fmt: skip
+        return vectors(10, ids=ids).replace(
+            right_names=[
+                f"Other {i}" if i in changed else n for i, n in enumerate(names)
+            ],
+            **fields,
+        )
 
     assert len(match(titled(), titled(), "right")) == 10
     assert (

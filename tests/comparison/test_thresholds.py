@@ -74,7 +74,9 @@ def test_thresholds_are_carried_over_only_from_twenty_pairs_on():
 
 
 def test_no_threshold_parts_pairs_of_equal_cosine():
-    """Each row of the second model is one of four, so that a quarter of all cosines is 1."""
+    """Each row of the second model is one of four, so that a quarter of all cosines is
+    1.
+    """
     draw = np.random.default_rng(0)
     before, few = draw.normal(size=(400, 3)), draw.normal(size=(4, 5))
     after = few[draw.integers(4, size=400)]

@@ -40,7 +40,9 @@ def test_all_rows_have_exactly_the_whole_weight():
 
 
 def test_sentences_and_the_table_show_the_share_that_limits_judge():
-    """Items of the first half fill nearly all lists of the users, and stay as they were."""
+    """Items of the first half fill nearly all lists of the users, and stay as they
+    were.
+    """
     draw = np.random.default_rng(0)
     users, items = draw.standard_normal((60, 4)), draw.standard_normal((40, 4))
     changed = items.copy()

@@ -57,7 +57,9 @@ def prose(text: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """Find what a link to a page may end in: the headings, as forges and Sphinx write them."""
+    """Find what a link to a page may end in: the headings, as forges and Sphinx write
+    them.
+    """
     headings = re.findall(r"^#{1,3} (.+)$", prose(text), re.MULTILINE)
     return {
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -78,7 +80,8 @@ def links(text: str) -> list[str]:
 def differences(shown: str, printed: str) -> list[str]:
     """Find what a page shows and a command did not print.
 
-    Words are the same, figures but for rounding; a line of three dots stands for any lines.
+    Words are the same, figures but for rounding; a line of three dots stands for any
+    lines.
     """
     lines = [_neutral(line) for line in printed.splitlines()]
     missing, start = [], 0

@@ -1,4 +1,6 @@
-"""Every block of code of the README and of the documentation runs, and prints what is shown below it."""
+"""Every block of code of the README and of the documentation runs, and prints what is
+shown below it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ ELSEWHERE = {"docs/gate.md"}
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Enter a folder with the data of this project, and with small files such as readers have."""
+    """Enter a folder with the data of this project, and with small files such as
+    readers have.
+    """
     monkeypatch.chdir(tmp_path)
     Path("data").symlink_to(ROOT / "data")
     draw = np.random.default_rng(0)
@@ -79,7 +83,9 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def typed(monkeypatch, capsys):
-    """Return a function that does what a reader types, and compares what is printed with what the page shows."""
+    """Return a function that does what a reader types, and compares what is printed
+    with what the page shows.
+    """
     known: dict[str, str] = {}
 
     def run(command: str, shown: str) -> None:

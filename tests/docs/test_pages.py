@@ -1,4 +1,6 @@
-"""Pages say what the code says: links lead somewhere, tables are whole, claims have their tests."""
+"""Pages say what the code says: links lead somewhere, tables are whole, claims have
+their tests.
+"""
 
 from __future__ import annotations
 
@@ -272,10 +274,13 @@ def test_nothing_that_was_found_wrong_is_hidden(
         "O": {"scores": "NO"},
         "M": {"scores": "yes", "file": "NO"},
     }
-    held = {"a": {"version": "1", "models": models},
-            "B": {"version": None, "models": {"K": {"scores": "not installed"}}}}  # fmt: skip
+    held = {
+        "a": {"version": "1", "models": models},
+        "B": {"version": None, "models": {"K": {"scores": "not installed"}}},
+    }
     assert rendered(held) == (
-        "| library | models | its own scores or vectors | its own files | ids and titles | written, read by others "
+        "| library | models | its own scores or vectors | its own files | ids and "
+        "titles | written, read by others "
         "| audited live |\n"
         "|---|---|---|---|---|---|---|\n"
         "| a 1 | M, N, O | NO: O; yes: M, N | NO | – | – | – |\n"

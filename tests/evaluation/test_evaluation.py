@@ -154,9 +154,16 @@ def test_after_equal_weight_decay_the_raw_cosine_is_the_balanced_one():
 
 
 def test_vectors_alone_and_models_of_cosines_are_judged_by_fewer_similarities():
-    assert set(evaluate_similarities(FactorModel.from_vectors(make().right), GENRES, n_neighbours=3).by_query) == {
-        "cosine", "dot product", "centred cosine", "CSLS",
-    }  # fmt: skip
+    assert set(
+        evaluate_similarities(
+            FactorModel.from_vectors(make().right), GENRES, n_neighbours=3
+        ).by_query
+    ) == {
+        "cosine",
+        "dot product",
+        "centred cosine",
+        "CSLS",
+    }
     found = evaluate_similarities(make().replace(link="cosine"), GENRES, n_neighbours=3)
     assert "prediction cosine" in found.by_query
     assert "balanced cosine" not in found.by_query

@@ -1,4 +1,6 @@
-"""Small files that claim, or unpack to, far more than a machine holds or can read in time."""
+"""Small files that claim, or unpack to, far more than a machine holds or can read in
+time.
+"""
 
 from __future__ import annotations
 

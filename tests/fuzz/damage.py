@@ -1,4 +1,6 @@
-"""Ways in which files are wrong: cut off, altered anywhere, or made by somebody who knows the format."""
+"""Ways in which files are wrong: cut off, altered anywhere, or made by somebody who
+knows the format.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +36,68 @@ ODD_NUMBERS = (
     b"0",
 )
 ODD_TEXTS = (
-    b'"', b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n\n", b"::", b"\xed\xa0\x80", "\u202e".encode(), b"\x1f",
-    b"=1+1", b"[bold]", b"<b>", b"'", b"\\", b"\t", b"," * 50, b"\x1b[2J", "é".encode("latin-1"), b" " * 300,
-)  # fmt: skip
+    b'"',
+    b"\x00",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\r",
+    b"\n\n",
+    b"::",
+    b"\xed\xa0\x80",
+    "\u202e".encode(),
+    b"\x1f",
+    b"=1+1",
+    b"[bold]",
+    b"<b>",
+    b"'",
+    b"\\",
+    b"\t",
+    b"," * 50,
+    b"\x1b[2J",
+    "é".encode("latin-1"),
+    b" " * 300,
+)
 ODD_VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 1e308, 2**62, 2**64, "", "x" * 300, [], {}, [[]], "\ud800", "../x", 1.5, [1, 2], "\n",
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    1e308,
+    2**62,
+    2**64,
+    "",
+    "x" * 300,
+    [],
+    {},
+    [[]],
+    "\ud800",
+    "../x",
+    1.5,
+    [1, 2],
+    "\n",
+)
 ODD_TYPES = (
-    "|O", "<f2", ">f8", "<c16", "|S5", "<U9", "<M8[ns]", "<m8[s]", "|V8", "<f16", "|b1", "<i8", ">u2", "<f4", "", "q",
-    "f8,f8", "(2,)f8", "|V0", "<U0",
-)  # fmt: skip
+    "|O",
+    "<f2",
+    ">f8",
+    "<c16",
+    "|S5",
+    "<U9",
+    "<M8[ns]",
+    "<m8[s]",
+    "|V8",
+    "<f16",
+    "|b1",
+    "<i8",
+    ">u2",
+    "<f4",
+    "",
+    "q",
+    "f8,f8",
+    "(2,)f8",
+    "|V0",
+    "<U0",
+)
 ODD_DESCRIPTIONS = (
     "[('a', '<f8')]",
     "[('a', '<f8', (2, 2)), ('b', '|O')]",
@@ -53,8 +107,21 @@ ODD_DESCRIPTIONS = (
     "('<f8', 3)",
 )
 ODD_CELLS: tuple[Any, ...] = (
-    None, -1, 0, 1.5, 2**62, "", "x" * 300, "\n", "\ud7ff", "nan", b"", b"\0", b"\xff" * 64, b"\0" * 512,
-)  # fmt: skip
+    None,
+    -1,
+    0,
+    1.5,
+    2**62,
+    "",
+    "x" * 300,
+    "\n",
+    "\ud7ff",
+    "nan",
+    b"",
+    b"\0",
+    b"\xff" * 64,
+    b"\0" * 512,
+)
 ODD_SHAPES = (
     (),
     (0,),
@@ -82,7 +149,9 @@ def damaged(name: str, whole: bytes, draw: np.random.Generator) -> bytes:
 
 
 def flipped(whole: bytes, draw: np.random.Generator) -> bytes:
-    """Flip a few bits, or write a few other bytes; damage near the ends, where headers are, is more likely."""
+    """Flip a few bits, or write a few other bytes; damage near the ends, where headers
+    are, is more likely.
+    """
     changed = bytearray(whole)
     for _ in range(draw.integers(1, 5)):
         place = int(
@@ -135,7 +204,9 @@ def _choice(options: tuple[Any, ...], draw: np.random.Generator) -> Any:
 
 
 def _text(whole: bytes, draw: np.random.Generator) -> bytes:
-    """Put an odd number or odd letters where a number, a word or a separator was, or change whole lines."""
+    """Put an odd number or odd letters where a number, a word or a separator was, or
+    change whole lines.
+    """
     if draw.random() < 0.2:
         lines = whole.split(b"\n")
         line = int(draw.integers(len(lines)))
@@ -317,7 +388,9 @@ def _table(whole: bytes, draw: np.random.Generator, suffix: str) -> bytes:
 
 
 def _database(whole: bytes, draw: np.random.Generator) -> bytes:
-    """Put an odd value into a cell, or delete, repeat or rename what lies in a database of SQLite."""
+    """Put an odd value into a cell, or delete, repeat or rename what lies in a database
+    of SQLite.
+    """
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(whole)
         query = "SELECT name FROM sqlite_master WHERE rootpage > 0 AND type = 'table'"

@@ -193,8 +193,11 @@ DOCUMENTS: tuple[Any, ...] = (
 LISTS = "id,vector\n" + "".join(
     f'{name},"{row}"\n' for name, row in zip(NAMES, RIGHT.tolist(), strict=True)
 )
-CODED = {"user": pa.array([str(u) for u, _, _ in RATINGS]).dictionary_encode(), "item": [i for _, i, _ in RATINGS],
-         "rating": [r for _, _, r in RATINGS]}  # fmt: skip
+CODED = {
+    "user": pa.array([str(u) for u, _, _ in RATINGS]).dictionary_encode(),
+    "item": [i for _, i, _ in RATINGS],
+    "rating": [r for _, _, r in RATINGS],
+}
 RATED = "userId,movieId,rating\n" + "".join(f"{u},{i},{r}\n" for u, i, r in RATINGS)
 
 
@@ -360,8 +363,15 @@ def _shards(path: Path) -> None:
 
 def _encoder(path: Path) -> None:
     """Write a folder of sentence-transformers."""
-    modules = [{"idx": i, "name": str(i), "path": f"{i}_{kind}", "type": f"sentence_transformers.models.{kind}"}
-               for i, kind in enumerate(("Transformer", "Pooling", "Normalize"))]  # fmt: skip
+    modules = [
+        {
+            "idx": i,
+            "name": str(i),
+            "path": f"{i}_{kind}",
+            "type": f"sentence_transformers.models.{kind}",
+        }
+        for i, kind in enumerate(("Transformer", "Pooling", "Normalize"))
+    ]
     (path.parent / "modules.json").write_text(json.dumps(modules))
     (path.parent / "config.json").write_text(
         json.dumps({"model_type": "bert", "vocab_size": 6})
@@ -384,12 +394,14 @@ def _others() -> list[Seed]:
         Seed("m.h5", _load("m.h5"), partial(_hdf5, factors)),
         Seed("a.h5ad", _load("a.h5ad"), partial(_hdf5, cells)),
         Seed("m.onnx", _load("m.onnx"), _onnx),
-        *(Seed(f"{kind[:3]}.faiss", _load(f"{kind[:3]}.faiss"), partial(_index, kind))
-          for kind in ("Flat", "IVF2,Flat", "HNSW4")),
+        *(
+            Seed(f"{kind[:3]}.faiss", _load(f"{kind[:3]}.faiss"), partial(_index, kind))
+            for kind in ("Flat", "IVF2,Flat", "HNSW4")
+        ),
         Seed("shards/part-0.parquet", _load("shards"), _shards),
         Seed("modules.json", lambda folder: _typed("formats", ".")(folder), _encoder),
         Seed("modules.json", _load("rows.npy"), _encoder),
-    ]  # fmt: skip
+    ]
 
 
 def _sqlite_vec(path: Path) -> None:
@@ -540,7 +552,10 @@ def _commands() -> list[Seed]:
     written, nine = ("--out", "g.npz", "--force"), ("--n-permutations", "9")
     json_out = ("--json", "o.json", "--out", "o.html", "--force")
     return [
-        *(Seed(seed.name, _typed("formats", seed.name), seed.write) for seed in (*_models(), *_others(), *_stores())),
+        *(
+            Seed(seed.name, _typed("formats", seed.name), seed.write)
+            for seed in (*_models(), *_others(), *_stores())
+        ),
         Seed("own.npz", _typed(*AUDIT, *json_out), own),
         Seed("m.h5", _typed("audit", "m.h5", *FEW), _others()[0].write),
         Seed("v.csv", _typed("audit", "v.csv", *FEW), partial(ea.save, VECTORS)),
@@ -550,21 +565,94 @@ def _commands() -> list[Seed]:
         Seed("tokenizer.json", _typed("audit", ".", *FEW), _checkpoint),
         Seed("titles.csv", _typed(*AUDIT, "--items", "titles.csv"), titles),
         Seed("titles.csv", _typed(*AUDIT, "--labels", "titles.csv"), titles),
-        Seed("titles.csv", _typed(*AUDIT, "--ids", "titles.csv", "--ids-column", "id", "--right-counts", "titles.csv"), titles),
+        Seed(
+            "titles.csv",
+            _typed(
+                *AUDIT,
+                "--ids",
+                "titles.csv",
+                "--ids-column",
+                "id",
+                "--right-counts",
+                "titles.csv",
+            ),
+            titles,
+        ),
         Seed("a.json", _typed("verify", "a.json", "own.npz"), _audited),
-        Seed("a.json", _typed(*AUDIT, "--baseline", "a.json", "--fail-on", "tip"), _audited),
-        Seed("a.json", _typed("gauge", "own.npz", *written, "--from", "a.json", "--name", "linear 1"), _audited),
+        Seed(
+            "a.json",
+            _typed(*AUDIT, "--baseline", "a.json", "--fail-on", "tip"),
+            _audited,
+        ),
+        Seed(
+            "a.json",
+            _typed(
+                "gauge", "own.npz", *written, "--from", "a.json", "--name", "linear 1"
+            ),
+            _audited,
+        ),
         Seed("embaudit.toml", _typed(*AUDIT), _settings),
         Seed("own.npz", _typed("fix", "own.npz", "--out", "f.npz", "--force"), own),
-        Seed("v.csv", _typed("fix", "v.csv", "--unit", "--out", "f.csv", "--force"), partial(ea.save, VECTORS)),
+        Seed(
+            "v.csv",
+            _typed("fix", "v.csv", "--unit", "--out", "f.csv", "--force"),
+            partial(ea.save, VECTORS),
+        ),
         Seed("own.npz", _typed("gauge", "own.npz", *written), own),
-        Seed("own.npz", _typed("compare", "own.npz", "own.npz", "--by-row", "--n-neighbours", "2", *json_out), own),
-        Seed("labels.csv", _typed("evaluate", "own.npz", "--items", "labels.csv", "--truth", "label"), labels),
-        Seed("together.csv", _typed("evaluate", "own.npz", "--interactions", "together.csv"), together),
+        Seed(
+            "own.npz",
+            _typed(
+                "compare",
+                "own.npz",
+                "own.npz",
+                "--by-row",
+                "--n-neighbours",
+                "2",
+                *json_out,
+            ),
+            own,
+        ),
+        Seed(
+            "labels.csv",
+            _typed("evaluate", "own.npz", "--items", "labels.csv", "--truth", "label"),
+            labels,
+        ),
+        Seed(
+            "together.csv",
+            _typed("evaluate", "own.npz", "--interactions", "together.csv"),
+            together,
+        ),
         Seed("x.npz", _typed("blocks", "x.npz", "x.npz", *json_out), arrays),
-        Seed("ratings.csv", _typed("fit", "ratings.csv", "--objective", "product", "--n-components", "2", *written), rated),
-        Seed("cases.csv", _typed("simpson", "cases.csv", "--x", "x", "--y", "y", "--groups", "g", *nine, *json_out), cases),
-    ]  # fmt: skip
+        Seed(
+            "ratings.csv",
+            _typed(
+                "fit",
+                "ratings.csv",
+                "--objective",
+                "product",
+                "--n-components",
+                "2",
+                *written,
+            ),
+            rated,
+        ),
+        Seed(
+            "cases.csv",
+            _typed(
+                "simpson",
+                "cases.csv",
+                "--x",
+                "x",
+                "--y",
+                "y",
+                "--groups",
+                "g",
+                *nine,
+                *json_out,
+            ),
+            cases,
+        ),
+    ]
 
 
 COMMANDS = tuple(_commands())

@@ -47,7 +47,8 @@ with open("stdout", "wb") as out, open("stderr", "wb") as error:
     timer.cancel()
 print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss]))
 """
-"""Runs a command from a small process: Linux counts memory of the parent as the child's.
+"""Runs a command from a small process: Linux counts memory of the parent as the
+child's.
 
 The limits let a runaway command fail instead of the machine.
 """

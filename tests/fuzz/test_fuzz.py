@@ -1,7 +1,8 @@
-"""Whatever is wrong with a file, reading it ends in a result or in the house's error: quickly, and in little memory.
+"""Whatever is wrong with a file, reading it ends in a result or in the house's error:
+quickly, and in little memory.
 
-`EMBAUDIT_FUZZ=60000` tries as many files; `make fuzz` does. Commands take longer and read by the same readers: a third
-as many of each.
+`EMBAUDIT_FUZZ=60000` tries as many files; `make fuzz` does. Commands take longer and
+read by the same readers: a third as many of each.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def fault(seed, folder):
 
 
 def unclear(ended):
-    """Return what is wrong with how a command ended, None where it did as it should or none ran."""
+    """Return what is wrong with how a command ended, None where it did as it should or
+    none ran.
+    """
     if not isinstance(ended, Ended) or ended.code in (0, 1):
         return None
     # Above what typer refuses itself the usage stands.

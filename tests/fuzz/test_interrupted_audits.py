@@ -1,4 +1,5 @@
-"""Ctrl-C at random moments of an audit of 2,000,000 rows ends it within seconds, in one line and with exit code 130.
+"""Ctrl-C at random moments of an audit of 2,000,000 rows ends it within seconds, in one
+line and with exit code 130.
 
 `EMBAUDIT_INTERRUPTED=10` presses it as often.
 """
@@ -34,7 +35,9 @@ def rows(tmp_path_factory):
 
 
 def busy():
-    """Seconds of the processors that everything needed so far: beside other work an interrupted run waits longer."""
+    """Seconds of the processors that everything needed so far: beside other work an
+    interrupted run waits longer.
+    """
     return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 

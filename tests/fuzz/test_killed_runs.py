@@ -1,4 +1,5 @@
-"""Runs that are killed, or find the disk full, at a random moment leave no broken file under a final name.
+"""Runs that are killed, or find the disk full, at a random moment leave no broken file
+under a final name.
 
 `EMBAUDIT_KILLED=200` kills as many; `make killed` does.
 """
@@ -58,7 +59,9 @@ OUTPUTS = {
 
 
 def run_until_stopped(folder, arguments, way, moment):
-    """Run a command in a process of its own, whose imports are done, and stop it after a moment."""
+    """Run a command in a process of its own, whose imports are done, and stop it after
+    a moment.
+    """
     child = os.fork()
     if child == 0:
         try:

@@ -29,16 +29,26 @@ HOLDS = {
     "v.jsonl": ("json", None, RIGHT, [name.upper() for name in NAMES]),
     "v.txt": ("word2vec", None, RIGHT, [name.replace(" ", "") for name in NAMES]),
     "v.vec.gz": ("word2vec", None, RIGHT, [name.replace(" ", "") for name in NAMES]),
-    "v.bin": ("word2vec-binary", None, RIGHT, [name.replace(" ", "") for name in NAMES]),
+    "v.bin": (
+        "word2vec-binary",
+        None,
+        RIGHT,
+        [name.replace(" ", "") for name in NAMES],
+    ),
     "m.h5": ("hdf5", LEFT, RIGHT, None),
     "a.h5ad": ("hdf5", None, RIGHT, NAMES),
-    "model.safetensors.index.json": ("shards", None, RIGHT, [f"t{i}" for i in range(5)]),
+    "model.safetensors.index.json": (
+        "shards",
+        None,
+        RIGHT,
+        [f"t{i}" for i in range(5)],
+    ),
     "m.onnx": ("onnx", None, None, None),
     "Fla.faiss": ("faiss", None, None, None),
     "IVF.faiss": ("faiss", None, None, None),
     "HNS.faiss": ("faiss", None, None, None),
     "m.gguf": ("gguf", None, None, NAMES),
-}  # fmt: skip
+}
 """The format, left rows, right rows and first names of each file; None is not checked.
 """
 BY_NAME = {seed.name: seed for seed in SEEDS}

@@ -1,4 +1,6 @@
-"""The recipe of the gate holds: its commands run, pass where nothing is new, and stop where something is."""
+"""The recipe of the gate holds: its commands run, pass where nothing is new, and stop
+where something is.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ COMMANDS = [
 
 
 def trained(seed, *, zero=()):
-    """One night's model: yesterday's with a little noise, and rows that training left at zero."""
+    """One night's model: yesterday's with a little noise, and rows that training left
+    at zero.
+    """
     draw, noise = np.random.default_rng(0), np.random.default_rng(seed)
     users, items = draw.standard_normal((30, 4)), draw.standard_normal((20, 4))
     items = items + 1e-3 * noise.standard_normal(items.shape)
@@ -46,7 +50,9 @@ def trained(seed, *, zero=()):
 
 @pytest.fixture
 def project(embaudit):
-    """A project with the settings of the recipe, and with a baseline made as the recipe says."""
+    """A project with the settings of the recipe, and with a baseline made as the recipe
+    says.
+    """
     (settings,) = blocks("toml")
     Path("embaudit.toml").write_text("n-gauges = 1\n" + settings)
     save(trained(1), "yesterday.npz")

@@ -21,7 +21,9 @@ NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 @cache
 def executed(name: str, data: str = "no such folder") -> nbformat.NotebookNode:
-    """Execute a notebook in its folder, away from its file; on simulated data where it could take other."""
+    """Execute a notebook in its folder, away from its file; on simulated data where it
+    could take other.
+    """
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MOVIELENS", data)

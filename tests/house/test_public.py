@@ -1,4 +1,6 @@
-"""What the public functions take: models, paths and objects; seeds and generators; names of sides; pairs."""
+"""What the public functions take: models, paths and objects; seeds and generators;
+names of sides; pairs.
+"""
 
 from __future__ import annotations
 
@@ -86,39 +88,67 @@ def axes():
 
 NETWORK = Live(LLAMA)
 RANDOM = {
-    "audit_attention": lambda rng: ea.audit_attention(NETWORK, 0, 0, n_rows=9, rng=rng).to_dict(),
+    "audit_attention": lambda rng: ea.audit_attention(
+        NETWORK, 0, 0, n_rows=9, rng=rng
+    ).to_dict(),
     "equivalent_attention": lambda rng: ea.equivalent_attention(NETWORK, 0, 0, rng=rng),
     "audit": lambda rng: ea.audit(MODEL, n_gauges=1, n_pairs=100, rng=rng).to_dict(),
     "audit_lora": lambda rng: ea.audit_lora(*FACTORS, rng=rng).to_dict(),
     "compare": lambda rng: ea.compare(MODEL, MODEL, rng=rng).to_dict(),
-    "compare_copies": lambda rng: (
-        ea.compare_copies(MODEL, "binary", n_lists=9, rng=rng).to_dict()
-    ),
-    "drift": lambda rng: ea.drift(MODEL, MODEL, condition_number=1.0, rng=rng).to_dict(),
+    "compare_copies": lambda rng: ea.compare_copies(
+        MODEL, "binary", n_lists=9, rng=rng
+    ).to_dict(),
+    "drift": lambda rng: ea.drift(
+        MODEL, MODEL, condition_number=1.0, rng=rng
+    ).to_dict(),
     "evaluate_similarities": lambda rng: (
-        ea.evaluate_similarities(MODEL, TRUTH, n_neighbours=2, rng=rng).to_frame().to_numpy()
+        ea.evaluate_similarities(MODEL, TRUTH, n_neighbours=2, rng=rng)
+        .to_frame()
+        .to_numpy()
     ),
     "fix": lambda rng: ea.fix(MODEL, dimensions=2, rng=rng).reduction,
     "head_report": lambda rng: ea.head_report(HEAD, n_gauges=1, rng=rng).to_dict(),
-    "index_metric": lambda rng: ea.index_metric(MODEL, "cosine", n_lists=9, rng=rng).to_dict(),
+    "index_metric": lambda rng: ea.index_metric(
+        MODEL, "cosine", n_lists=9, rng=rng
+    ).to_dict(),
     "levels": lambda rng: ea.levels(MODEL, rng=rng).to_dict(),
     "movement": lambda rng: ea.movement(MODEL, MODEL, rng=rng).to_dict(),
-    "nearly_equal": lambda rng: ea.nearly_equal(MODEL, noise=0.1, n_lists=9, rng=rng).rows.tolist(),
-    "pinned_test": lambda rng: ea.pinned_test(HEAD.replace(link=ea.softmax_link(unit_rows=True)), rng=rng).moved,
-    "plot_heatmap": lambda rng: ea.plot_heatmap(MODEL, axes(), n_rows=9, rng=rng).frame().to_numpy(),
-    "plot_prediction_cosines": lambda rng: ea.plot_prediction_cosines(MODEL, axes(), n_pairs=9, rng=rng).frame().values,
+    "nearly_equal": lambda rng: ea.nearly_equal(
+        MODEL, noise=0.1, n_lists=9, rng=rng
+    ).rows.tolist(),
+    "pinned_test": lambda rng: (
+        ea.pinned_test(
+            HEAD.replace(link=ea.softmax_link(unit_rows=True)), rng=rng
+        ).moved
+    ),
+    "plot_heatmap": lambda rng: (
+        ea.plot_heatmap(MODEL, axes(), n_rows=9, rng=rng).frame().to_numpy()
+    ),
+    "plot_prediction_cosines": lambda rng: (
+        ea.plot_prediction_cosines(MODEL, axes(), n_pairs=9, rng=rng).frame().values
+    ),
     "probe_inputs": lambda rng: ea.probe_inputs(HEAD, 4, rng=rng).tolist(),
-    "query_reach": lambda rng: ea.query_reach(MODEL, np.random.default_rng(1).normal(size=(40, 3)), rng=rng).to_dict(),
+    "query_reach": lambda rng: ea.query_reach(
+        MODEL, np.random.default_rng(1).normal(size=(40, 3)), rng=rng
+    ).to_dict(),
     "range_summary": lambda rng: ea.range_summary(MODEL, n_pairs=9, rng=rng),
     "space_map": lambda rng: ea.space_map(MODEL, MODEL, rng=rng).to_dict(),
-    "simpson": lambda rng: ea.simpson(TABLE, "x", "y", "group", n_permutations=9, rng=rng).to_dict(),
-    "simulate_interactions": lambda rng: ea.simulate_interactions(30, 20, 2, rng=rng).matrix.toarray().tolist(),
-    "stable_neighbours": lambda rng: ea.stable_neighbours([MODEL, MODEL], n_lists=9, rng=rng).rows.tolist(),
+    "simpson": lambda rng: ea.simpson(
+        TABLE, "x", "y", "group", n_permutations=9, rng=rng
+    ).to_dict(),
+    "simulate_interactions": lambda rng: (
+        ea.simulate_interactions(30, 20, 2, rng=rng).matrix.toarray().tolist()
+    ),
+    "stable_neighbours": lambda rng: ea.stable_neighbours(
+        [MODEL, MODEL], n_lists=9, rng=rng
+    ).rows.tolist(),
     "threshold": lambda rng: ea.threshold(MODEL, rng=rng).to_dict(),
     "truncated_svd": lambda rng: ea.truncated_svd(RIGHT, 2, rng=rng).right.tolist(),
     "twins": lambda rng: ea.twins(MODEL, rng=rng).to_dict(),
-    "worst_gauge": lambda rng: ea.worst_gauge(MODEL, GROUP, n_pairs=20, n_steps=2, rng=rng).achieved,
-}  # fmt: skip
+    "worst_gauge": lambda rng: (
+        ea.worst_gauge(MODEL, GROUP, n_pairs=20, n_steps=2, rng=rng).achieved
+    ),
+}
 
 
 def drawn(group, rng):

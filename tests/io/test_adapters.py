@@ -169,40 +169,78 @@ REFUSED = {
     "B without A": (without("lora_A"), CONFIG, "must be a pair of factors; got"),
     "NaN": (PEFT | {f"{QUERY}.lora_A.weight": NAN}, CONFIG, "nan at row 1, column 2"),
     "transposed": (
-        {name: array.T for name, array in PEFT.items()}, CONFIG,
+        {name: array.T for name, array in PEFT.items()},
+        CONFIG,
         r"of shapes \(out, r\) and \(r, in\); got \(4, 12\) and \(10, 4\); transpose",
     ),
     "integers": (
-        {name: array.astype("i4") for name, array in PEFT.items()}, CONFIG,
+        {name: array.astype("i4") for name, array in PEFT.items()},
+        CONFIG,
         "of dtype float64, float32, float16, bfloat16; got int32",
     ),
     "a number": ({"m.lora_A.weight": A[0, 0], "m.lora_B.weight": B}, CONFIG, "matrix"),
     "LoCon": (
         {"m.lora_down.weight": A, "m.lora_up.weight": B, "m.lora_mid.weight": A},
-        CONFIG, "a product of two factors; got lora_mid",
+        CONFIG,
+        "a product of two factors; got lora_mid",
     ),
     "two adapters": (
-        {f"m.lora_{x}.{name}.weight": f for x, f in (("A", A), ("B", B)) for name in "pq"},
-        CONFIG, "must be one adapter; got p, q",
+        {
+            f"m.lora_{x}.{name}.weight": f
+            for x, f in (("A", A), ("B", B))
+            for name in "pq"
+        },
+        CONFIG,
+        "must be one adapter; got p, q",
     ),
     "alpha": (
-        {"m.lora_down.weight": A, "m.lora_up.weight": B, "m.alpha": A[0]}, CONFIG,
+        {"m.lora_down.weight": A, "m.lora_up.weight": B, "m.alpha": A[0]},
+        CONFIG,
         "m.alpha of .* must be one finite number",
     ),
-    "no factor": ({"m.hada_w1_a": A}, CONFIG, "must be a low-rank adapter .*; got m.hada"),
+    "no factor": (
+        {"m.hada_w1_a": A},
+        CONFIG,
+        "must be a low-rank adapter .*; got m.hada",
+    ),
     "IA3": (PEFT, CONFIG | {"peft_type": "IA3"}, "must be LORA.*; got IA3"),
-    "alpha of the configuration": (PEFT, CONFIG | {"lora_alpha": "8"}, "lora_alpha .* a number; got '8'"),
-    "patterns": (PEFT, CONFIG | {"alpha_pattern": [1]}, "alpha_pattern .* must be a map"),
-    "pattern": (PEFT, CONFIG | {"alpha_pattern": {"(": 1}}, r"names of modules.*; got '\('"),
-    "wildcards": (PEFT, CONFIG | {"alpha_pattern": {r"\d+" * 5: 1}}, "names of modules"),
-    "experts": (PEFT, CONFIG | {"target_parameters": ["experts.up"]}, "got one with target_parameters"),
-    "diagonal": (PEFT, CONFIG | {"kasa_config": {"beta": 1.0}}, "got one with kasa_config"),
+    "alpha of the configuration": (
+        PEFT,
+        CONFIG | {"lora_alpha": "8"},
+        "lora_alpha .* a number; got '8'",
+    ),
+    "patterns": (
+        PEFT,
+        CONFIG | {"alpha_pattern": [1]},
+        "alpha_pattern .* must be a map",
+    ),
+    "pattern": (
+        PEFT,
+        CONFIG | {"alpha_pattern": {"(": 1}},
+        r"names of modules.*; got '\('",
+    ),
+    "wildcards": (
+        PEFT,
+        CONFIG | {"alpha_pattern": {r"\d+" * 5: 1}},
+        "names of modules",
+    ),
+    "experts": (
+        PEFT,
+        CONFIG | {"target_parameters": ["experts.up"]},
+        "got one with target_parameters",
+    ),
+    "diagonal": (
+        PEFT,
+        CONFIG | {"kasa_config": {"beta": 1.0}},
+        "got one with kasa_config",
+    ),
     "configuration": (PEFT, [], "must be a map in JSON"),
     "one module twice": (
         PEFT | {name.removeprefix("base_model.model."): x for name, x in PEFT.items()},
-        CONFIG, "must be named once",
+        CONFIG,
+        "must be named once",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("arrays", "config", "text"), REFUSED.values(), ids=REFUSED)

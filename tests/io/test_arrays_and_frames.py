@@ -122,23 +122,44 @@ CODES = (9 * ROWS).astype(np.int8)
         # Columns of a frame.
         (pd.DataFrame(ROWS, columns=["a", "a"]), {}, "called by different names"),
         (pd.DataFrame({"id": [1, "a", 2], "v": ROWS.tolist()}), {}, "of one type each"),
-        (pd.DataFrame(CODES).add_prefix("e"), {},
-         "column e0 of the data frame must be"),
+        (
+            pd.DataFrame(CODES).add_prefix("e"),
+            {},
+            "column e0 of the data frame must be",
+        ),
         (pd.DataFrame({"v": list(CODES)}), {}, "got int8, counts or codes"),
         (pd.DataFrame(ROWS).add_prefix("e").assign(bias=1.0), {}, "bias='bias'"),
-        (FRAME, {"bias": np.ones(3)}, "bias must be the name of an array or a column, as text; got ndarray"),
+        (
+            FRAME,
+            {"bias": np.ones(3)},
+            "bias must be the name of an array or a column, as text; got ndarray",
+        ),
         # Options that only files or other objects have.
         (ROWS, {"weight": "a"}, "an option for arrays must be one of left, bias"),
         (ROWS, {"vector_id": "a"}, "an option for arrays must be one of left, bias"),
-        (FRAME, {"weight": "a"}, "an option for data frames must be one of left, vector_id"),
+        (
+            FRAME,
+            {"weight": "a"},
+            "an option for data frames must be one of left, vector_id",
+        ),
         (FRAME, {"transpose": "both"}, "an option for data frames must be one of left"),
-        (ROWS, {"left": 3}, "left must be an array, a data frame or the name of an array"),
-        (ea.FactorModel.from_vectors(ROWS), {"weight": "a"},
-         "an option for model must be one of left_file"),
-        (SimpleNamespace(obsm={"X_a": ROWS, "X_b": ROWS}, obs_names=IDS), {},
-         "they are X_a, X_b; choose one with weight"),
+        (
+            ROWS,
+            {"left": 3},
+            "left must be an array, a data frame or the name of an array",
+        ),
+        (
+            ea.FactorModel.from_vectors(ROWS),
+            {"weight": "a"},
+            "an option for model must be one of left_file",
+        ),
+        (
+            SimpleNamespace(obsm={"X_a": ROWS, "X_b": ROWS}, obs_names=IDS),
+            {},
+            "they are X_a, X_b; choose one with weight",
+        ),
         (SimpleNamespace(obsm={}, obs_names=IDS), {}, "they are none"),
     ],
-)  # fmt: skip
+)
 def test_load_refuses(given: Any, options: Any, part: str) -> None:
     assert part in refusal(lambda: load(given, **options).names("right"))

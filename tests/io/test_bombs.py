@@ -1,4 +1,6 @@
-"""Kilobytes that would fill all memory are refused at once; so is what a header says and the file does not hold."""
+"""Kilobytes that would fill all memory are refused at once; so is what a header says
+and the file does not hold.
+"""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> N
         ("a\0b,c\n", {}, "a binary file"),
         ("userId,movieId,x\n1,2,3\n", {}, "got interactions (userId, movieId, x)"),
     ],
-)  # fmt: skip
+)
 def test_tables_that_leave_a_question_are_refused(
     tmp_path: Path, text: str, options: Any, part: str
 ) -> None:

@@ -46,10 +46,13 @@ BESIDE = {
     "left_bias": "user_bias user_biases left_bias bu u_biases",
     "right_bias": "item_bias item_biases right_bias bi i_biases",
     "offset": "offset global_bias global_mean mu mean mean_rating rating_mean average_rating",
-    "left_ids": "user_ids left_ids", "left_names": "user_names left_names", "left_counts": "user_counts left_counts",
-    "right_ids": "item_ids right_ids ids words index_to_key tokens", "right_counts": "item_counts right_counts",
+    "left_ids": "user_ids left_ids",
+    "left_names": "user_names left_names",
+    "left_counts": "user_counts left_counts",
+    "right_ids": "item_ids right_ids ids words index_to_key tokens",
+    "right_counts": "item_counts right_counts",
     "right_names": "item_names item_titles right_names labels classes class_names class_list",
-}  # fmt: skip
+}
 
 
 def listed(text: str) -> list[Any]:
@@ -81,8 +84,13 @@ def test_sides_that_lie_by_columns(left: str, right: str) -> None:
 )
 def test_arrays_beside_a_pair(field: str, name: str) -> None:
     n_rows = 6 if field.startswith("left") else 8
-    values = {"bias": BIAS[:n_rows], "offset": np.array([2.5]), "ids": np.arange(n_rows) + 70,
-              "names": np.array(list("abcdefgh"))[:n_rows], "counts": np.arange(n_rows) + 1}  # fmt: skip
+    values = {
+        "bias": BIAS[:n_rows],
+        "offset": np.array([2.5]),
+        "ids": np.arange(n_rows) + 70,
+        "names": np.array(list("abcdefgh"))[:n_rows],
+        "counts": np.arange(n_rows) + 1,
+    }
     value = values[field.rpartition("_")[2]]
     model = load({"user_factors": USERS, "item_factors": ITEMS, name: value})
     np.testing.assert_array_equal(

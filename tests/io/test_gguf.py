@@ -1,4 +1,6 @@
-"""GGUF written by the package gguf: what is read of it, in each type, and what a damaged one ends in."""
+"""GGUF written by the package gguf: what is read of it, in each type, and what a
+damaged one ends in.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def blocks(rows: np.ndarray) -> np.ndarray:
 
 
 def rounded_to_8_bits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what 127 steps to either side leave of each 32 numbers, and how far off any of them may be."""
+    """Return what 127 steps to either side leave of each 32 numbers, and how far off
+    any of them may be.
+    """
     scale = np.abs(blocks(rows)).max(axis=1, keepdims=True) / np.float32(127)
     kept = scale.astype(np.float16).astype(np.float32)
     return (kept * np.round(blocks(rows) / scale)).reshape(
@@ -48,7 +52,9 @@ def rounded_to_8_bits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rounded_to_4_bits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the 16 steps from the largest number down leave; the last step of the other sign is cut off."""
+    """Return what the 16 steps from the largest number down leave; the last step of the
+    other sign is cut off.
+    """
     x = blocks(rows)
     scale = np.take_along_axis(x, np.abs(x).argmax(axis=1, keepdims=True), axis=1) / -8
     kept = scale.astype(np.float16).astype(np.float32)

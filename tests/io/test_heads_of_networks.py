@@ -76,9 +76,16 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(
         load(folder, weight="model.shared.weight").right, WORDS
     )
     for architectures in (
-        ["GPT2LMHeadModel"], ["GPT2DoubleHeadsModel"], ["MarianMTModel"], ["EncoderDecoderModel"],
-        ["T5ForConditionalGeneration"], [name, "XForCausalLM"], [], None, [3],
-    ):  # fmt: skip
+        ["GPT2LMHeadModel"],
+        ["GPT2DoubleHeadsModel"],
+        ["MarianMTModel"],
+        ["EncoderDecoderModel"],
+        ["T5ForConditionalGeneration"],
+        [name, "XForCausalLM"],
+        [],
+        None,
+        [3],
+    ):
         classifier(tmp_path, 8, "model.shared.weight", architectures=architectures)
         np.testing.assert_array_equal(load(folder).right, WORDS)
 
@@ -92,9 +99,12 @@ def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
         **attributes,
     }
     return imitation(
-        "transformers.models.x.modeling_x.X", "transformers.modeling_utils.PreTrainedModel",
-        config=SimpleNamespace(to_dict=lambda: config), get_output_embeddings=lambda _: head, **attributes,
-    )  # fmt: skip
+        "transformers.models.x.modeling_x.X",
+        "transformers.modeling_utils.PreTrainedModel",
+        config=SimpleNamespace(to_dict=lambda: config),
+        get_output_embeddings=lambda _: head,
+        **attributes,
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,18 +219,43 @@ LORA = {f"base_model.model.lm_head.lora_{x}.default.weight": PLACES for x in "AB
 @pytest.mark.parametrize(
     ("tensors", "got"),
     [
-        ({"transformer.wte.weight": WORDS, "generator.weight": WORDS}, "wte.weight and generator.weight, both"),
-        ({"model.embed_tokens.weight": WORDS, "proj_out": WORDS.T}, "embed_tokens.weight and proj_out, both (8, 3)"),
-        ({"model.embed_tokens.weight": WORDS, "base_model.model.lm_head.base_layer.weight": WORDS, **LORA},
-         "base_model.model.lm_head.base_layer.weight, which changes it; merge the adapters"),
-        ({"score.weight": PLACES, "score.modules_to_save.default.weight": PLACES}, "modules_to_save.default.weight,"),
-        ({"fc.weight": PLACES, "decoder.weight": WORDS[:, :1] @ np.ones((1, 5), np.float32)},
-         "its last layer; got fc.weight (5, 3), whose outputs decoder.weight takes; name it with weight"),
-        ({"linear.weight": np.ones((8, 1), np.float32), "factors.weight": WORDS},
-         "rows of labels; got linear.weight (8, 1), one number for each row of factors.weight"),
-        ({"linear.weight": np.ones((1, 8), np.float32), "factors.weight": WORDS}, "linear.weight (1, 8), one number"),
+        (
+            {"transformer.wte.weight": WORDS, "generator.weight": WORDS},
+            "wte.weight and generator.weight, both",
+        ),
+        (
+            {"model.embed_tokens.weight": WORDS, "proj_out": WORDS.T},
+            "embed_tokens.weight and proj_out, both (8, 3)",
+        ),
+        (
+            {
+                "model.embed_tokens.weight": WORDS,
+                "base_model.model.lm_head.base_layer.weight": WORDS,
+                **LORA,
+            },
+            "base_model.model.lm_head.base_layer.weight, which changes it; merge the adapters",
+        ),
+        (
+            {"score.weight": PLACES, "score.modules_to_save.default.weight": PLACES},
+            "modules_to_save.default.weight,",
+        ),
+        (
+            {
+                "fc.weight": PLACES,
+                "decoder.weight": WORDS[:, :1] @ np.ones((1, 5), np.float32),
+            },
+            "its last layer; got fc.weight (5, 3), whose outputs decoder.weight takes; name it with weight",
+        ),
+        (
+            {"linear.weight": np.ones((8, 1), np.float32), "factors.weight": WORDS},
+            "rows of labels; got linear.weight (8, 1), one number for each row of factors.weight",
+        ),
+        (
+            {"linear.weight": np.ones((1, 8), np.float32), "factors.weight": WORDS},
+            "linear.weight (1, 8), one number",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_head_that_a_name_alone_chose_is_asked_for(
     tmp_path: Path, tensors: dict[str, Any], got: str
 ) -> None:
@@ -288,9 +323,13 @@ def test_a_last_layer_without_a_softmax_is_refused(
         {**config, "architectures": [name]},
     )
     state = {"classifier.weight": Tensor(WORDS[:rows])}
-    live = imitation(f"transformers.models.x.{name}", "transformers.modeling_utils.PreTrainedModel",
-                     config=SimpleNamespace(to_dict=lambda: config), state_dict=lambda _: state,
-                     get_output_embeddings=lambda _: None)  # fmt: skip
+    live = imitation(
+        f"transformers.models.x.{name}",
+        "transformers.modeling_utils.PreTrainedModel",
+        config=SimpleNamespace(to_dict=lambda: config),
+        state_dict=lambda _: state,
+        get_output_embeddings=lambda _: None,
+    )
     for reading, given in ((load, path), (load, live)):
         with pytest.raises(
             InputError, match=f"must be a softmax over labels; got {got}"
@@ -301,9 +340,12 @@ def test_a_last_layer_without_a_softmax_is_refused(
 
 def test_a_live_head_with_adapters_is_refused() -> None:
     layer = imitation("peft.tuners.lora.layer.Linear", weight=Tensor(WORDS), bias=None)
-    model = imitation("transformers.models.x.XForCausalLM", "transformers.modeling_utils.PreTrainedModel",
-                      get_output_embeddings=lambda _: layer,
-                      config=SimpleNamespace(to_dict=dict))  # fmt: skip
+    model = imitation(
+        "transformers.models.x.XForCausalLM",
+        "transformers.modeling_utils.PreTrainedModel",
+        get_output_embeddings=lambda _: layer,
+        config=SimpleNamespace(to_dict=dict),
+    )
     wrapped = imitation("peft.peft_model.PeftModel", get_base_model=lambda _: model)
     for given in (model, wrapped):
         with pytest.raises(

@@ -279,8 +279,12 @@ def numbers(**columns: Any) -> Any:
         ("r.csv", REPEATED, {}, "merge them with duplicates='sum'"),
         ("r.csv", REPEATED, {"duplicates": "min"}, "one of error, sum, mean, last"),
         ("r.csv", REPEATED, {"threshold": np.nan}, "threshold must be a finite number"),
-        ("r.csv", HEAD + "1,2,3\n2,3,4\n", {"threshold": 9},
-         "got 0; lower the threshold"),
+        (
+            "r.csv",
+            HEAD + "1,2,3\n2,3,4\n",
+            {"threshold": 9},
+            "got 0; lower the threshold",
+        ),
         ("r.csv", REPEATED, {"header": "no"}, 'header must be "auto", True or False'),
         ("r.csv", REPEATED, {"sep": "ab"}, 'sep must be one character or "::"'),
         ("r.csv", REPEATED, {"user": 0.0}, "one of userId, movieId, rating"),
@@ -296,8 +300,12 @@ def numbers(**columns: Any) -> Any:
         ("r.csv", HEAD + "1,2,3\n2,3,-inf\n", {}, "got -inf in line 3"),
         ("r.csv", HEAD + "1,2,3\n,3,1\n", {}, "column userId of"),
         ("r.csv", HEAD + "1,2,3\n,3,1\n", {}, "got none in line 3; drop that row"),
-        ("r.csv", HEAD + "1,2,3\n2,3\n", {},
-         "3 columns in every line; got 2 in line 3"),
+        (
+            "r.csv",
+            HEAD + "1,2,3\n2,3\n",
+            {},
+            "3 columns in every line; got 2 in line 3",
+        ),
         ("r.csv", "userId,movieId,itemId\n1,2,3\n", {}, "got movieId and itemId"),
         ("r.csv", "userId,rating\n1,2\n2,1\n", {}, "choose it with item"),
         ("r.csv", "a,b,c\n1,2,3\n", {}, "choose it with user"),
@@ -308,10 +316,18 @@ def numbers(**columns: Any) -> Any:
         ("r.parquet", numbers(user=[[1], [2], [2]]), {}, "must be integers or text"),
         ("r.parquet", numbers(count=[1, None, 3]), {}, "got an empty cell in row 1"),
         ("r.parquet", numbers(count=list("123")), {}, "must be numbers; got string"),
-        ("r.parquet", numbers(user=pa.array([], "int64"), item=pa.array([], "int64"),
-                              count=pa.array([], "int64")), {}, "a table with rows"),
+        (
+            "r.parquet",
+            numbers(
+                user=pa.array([], "int64"),
+                item=pa.array([], "int64"),
+                count=pa.array([], "int64"),
+            ),
+            {},
+            "a table with rows",
+        ),
     ],
-)  # fmt: skip
+)
 def test_read_interactions_refuses(
     tmp_path: Path, name: str, content: Any, options: Any, part: str
 ) -> None:

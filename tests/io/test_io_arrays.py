@@ -1,4 +1,6 @@
-"""NumPy archives and heads: names, shapes and options tell what is what; what stays open is refused."""
+"""NumPy archives and heads: names, shapes and options tell what is what; what stays
+open is refused.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,19 @@ def saved(path: Path, **arrays: Any) -> Path:
 
 def test_implicit_als(tmp_path: Path) -> None:
     path = saved(
-        tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, regularization=0.01, factors=3, iterations=15,
-        use_native=True, use_cg=True, cg_steps=3, calculate_training_loss=False, dtype="float32", alpha=1.0,
-    )  # fmt: skip
+        tmp_path / "m.npz",
+        user_factors=USERS,
+        item_factors=ITEMS,
+        regularization=0.01,
+        factors=3,
+        iterations=15,
+        use_native=True,
+        use_cg=True,
+        cg_steps=3,
+        calculate_training_loss=False,
+        dtype="float32",
+        alpha=1.0,
+    )
     model = load(path)
     np.testing.assert_array_equal(model.left, USERS)
     np.testing.assert_array_equal(model.right, ITEMS)
@@ -52,9 +64,17 @@ def test_implicit_bpr_keeps_scores_without_the_bias_in_the_factors(
     users = np.column_stack([USERS, np.ones(6)]).astype(np.float32)
     items = np.column_stack([ITEMS, B]).astype(np.float32)
     path = saved(
-        tmp_path / "m.npz", user_factors=users, item_factors=items, learning_rate=0.01, regularization=0.0, factors=3,
-        iterations=100, verify_negative_samples=True, num_threads=0, dtype="float32",
-    )  # fmt: skip
+        tmp_path / "m.npz",
+        user_factors=users,
+        item_factors=items,
+        learning_rate=0.01,
+        regularization=0.0,
+        factors=3,
+        iterations=100,
+        verify_negative_samples=True,
+        num_threads=0,
+        dtype="float32",
+    )
     model = load(path)
     assert model.rank == 3
     np.testing.assert_allclose(
@@ -72,9 +92,17 @@ def test_implicit_logistic_has_a_bias_on_both_sides(tmp_path: Path) -> None:
         np.column_stack([ITEMS, B, np.ones(8)]),
     )
     path = saved(
-        tmp_path / "m.npz", user_factors=users, item_factors=items, regularization=0.6, factors=3, learning_rate=1.0,
-        neg_prop=30, num_threads=0, iterations=30, dtype="float32",
-    )  # fmt: skip
+        tmp_path / "m.npz",
+        user_factors=users,
+        item_factors=items,
+        regularization=0.6,
+        factors=3,
+        learning_rate=1.0,
+        neg_prop=30,
+        num_threads=0,
+        iterations=30,
+        dtype="float32",
+    )
     model = load(path)
     np.testing.assert_allclose(model.scores(), users @ items.T, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(model.left_bias, A)

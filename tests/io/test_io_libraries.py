@@ -1,4 +1,6 @@
-"""Files byte for byte as Spark, word2vec, GloVe, safetensors and table writers make them."""
+"""Files byte for byte as Spark, word2vec, GloVe, safetensors and table writers make
+them.
+"""
 
 from __future__ import annotations
 

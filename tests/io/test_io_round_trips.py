@@ -20,9 +20,17 @@ from embaudit.model import softmax_link
 from embaudit.model.final_norm import FinalNorm
 
 FIELDS = (
-    "left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts",
+    "left",
+    "right",
+    "left_bias",
+    "right_bias",
+    "left_ids",
+    "right_ids",
+    "left_names",
+    "right_names",
+    "left_counts",
     "right_counts",
-)  # fmt: skip
+)
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6
 )
@@ -342,9 +350,13 @@ def test_a_column_called_id_or_vector_is_that(tmp_path: Path) -> None:
         numbered.replace("Ran", "").replace("name", "title"),
         ["Heat", "Ran"],
     )
-    cases = ((listed, ["1 2", "3"], ["(500)", "Ran"]), (numbered, [7, 8], None), (partly, [7, 8], None),
-             (numbered.replace("name", "title"), [7, 8], films),
-             ("title,e0,e1\nHeat,1.,2.\nRan,3,4\n", None, films))  # fmt: skip
+    cases = (
+        (listed, ["1 2", "3"], ["(500)", "Ran"]),
+        (numbered, [7, 8], None),
+        (partly, [7, 8], None),
+        (numbered.replace("name", "title"), [7, 8], films),
+        ("title,e0,e1\nHeat,1.,2.\nRan,3,4\n", None, films),
+    )
     for text, ids, names in cases:
         (tmp_path / "v.csv").write_text(text)
         pd.read_csv(tmp_path / "v.csv").to_parquet(tmp_path / "v.parquet")

@@ -32,9 +32,11 @@ def lines(*values: Any) -> str:
         # A list of vectors, a map from id to vector, alone or beside other keys.
         ("v.json", json.dumps(ROWS), None),
         ("v.json", json.dumps(dict(zip("ab", ROWS, strict=True))), ["a", "b"]),
-        ("v.json", json.dumps({"model": "x",
-         "data": dict(zip("ab", ROWS, strict=True))}),
-         ["a", "b"]),
+        (
+            "v.json",
+            json.dumps({"model": "x", "data": dict(zip("ab", ROWS, strict=True))}),
+            ["a", "b"],
+        ),
         # Records, or one list for each column.
         ("v.json", json.dumps(RECORDS), ["a", "b"]),
         ("v.json", json.dumps({"id": ["a", "b"], "v": ROWS, "seed": [1]}), ["a", "b"]),
@@ -44,7 +46,7 @@ def lines(*values: Any) -> str:
         ("v.jsonl.gz", gz(lines(*RECORDS)), ["a", "b"]),
         ("v.jsonl", "[1, 2]\n\n[3, 4.5]\n", None),
     ],
-)  # fmt: skip
+)
 def test_vectors_are_read_from_lists_maps_and_records(
     tmp_path: Path, name: str, content: Any, ids: list[str] | None
 ) -> None:
@@ -264,10 +266,14 @@ def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
         # NaN is not JSON, even outside the vectors.
         ('[{"id": "a", "v": [1], "price": NaN}]', "got the number NaN"),
         ('{"a": [1, 2], "b": [3]}', "vectors of 2 numbers, as the first is; got 1 in"),
-        ('[{"id": 1, "v": [1]}, {"id": 2}]',
-         "a vector in every row; got none in row 1"),
-        ('[{"v": [1]}, {"id": "b", "v": [2]}]',
-         "an id in every row; got none in row 0"),
+        (
+            '[{"id": 1, "v": [1]}, {"id": 2}]',
+            "a vector in every row; got none in row 1",
+        ),
+        (
+            '[{"v": [1]}, {"id": "b", "v": [2]}]',
+            "an id in every row; got none in row 0",
+        ),
         ('[{"v": [1]}, {"v": [2], "bias": 1}]', "got bias, which is called a bias"),
         (
             '{"users": [[1, 2], [3, 4]], "x": {"items": {"a": [1, 2], "b": [3, 4]}}}',
@@ -296,7 +302,7 @@ def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
         ('{"added_tokens": [], "model": {}}', "got a tokenizer; give its folder"),
         ('{"embaudit_version": "1"}', "got an audit; give the model that was audited"),
     ],
-)  # fmt: skip
+)
 def test_json_that_holds_no_vectors_is_refused(
     tmp_path: Path, content: str, part: str
 ) -> None:

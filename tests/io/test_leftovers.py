@@ -1,4 +1,6 @@
-"""What a reading leaves over: nothing that could be a bias goes in silence, whatever it is called."""
+"""What a reading leaves over: nothing that could be a bias goes in silence, whatever it
+is called.
+"""
 
 from __future__ import annotations
 
@@ -26,22 +28,64 @@ def sentence(array: str, why: str, ways: str) -> str:
 @pytest.mark.parametrize(
     ("arrays", "expected"),
     [
-        ({"u_bias": A}, sentence("u_bias (5,)", "one value for each entity of P",
-         "name it with left_bias='u_bias', or leave it out with ignore='u_bias'")),
-        ({"item_intercept": B}, sentence("item_intercept (7,)", "one value for each entity of Q",
-         "name it with bias='item_intercept', or leave it out with ignore='item_intercept'")),
-        ({"x": B[:, None]}, sentence("x (7, 1)", "one value for each entity of Q",
-         "name it with bias='x', or leave it out with ignore='x'")),
-        ({"x": B.astype(int)}, sentence("x (7,)", "one value for each entity of Q",
-         "name it with id_array='x', or leave it out with ignore='x'")),
-        ({"strength": np.ones(2)}, sentence("strength (2,)", "one number for each dimension of Q",
-         "leave it out with ignore='strength'")),
-        ({"yj": Q}, sentence("yj (7, 2)", "the shape of Q",
-         "name it with weight='yj', or leave it out with ignore='yj'")),
-        ({"yi": P}, sentence("yi (5, 2)", "the shape of P",
-         "name it with left='yi', or leave it out with ignore='yi'")),
+        (
+            {"u_bias": A},
+            sentence(
+                "u_bias (5,)",
+                "one value for each entity of P",
+                "name it with left_bias='u_bias', or leave it out with ignore='u_bias'",
+            ),
+        ),
+        (
+            {"item_intercept": B},
+            sentence(
+                "item_intercept (7,)",
+                "one value for each entity of Q",
+                "name it with bias='item_intercept', or leave it out with ignore='item_intercept'",
+            ),
+        ),
+        (
+            {"x": B[:, None]},
+            sentence(
+                "x (7, 1)",
+                "one value for each entity of Q",
+                "name it with bias='x', or leave it out with ignore='x'",
+            ),
+        ),
+        (
+            {"x": B.astype(int)},
+            sentence(
+                "x (7,)",
+                "one value for each entity of Q",
+                "name it with id_array='x', or leave it out with ignore='x'",
+            ),
+        ),
+        (
+            {"strength": np.ones(2)},
+            sentence(
+                "strength (2,)",
+                "one number for each dimension of Q",
+                "leave it out with ignore='strength'",
+            ),
+        ),
+        (
+            {"yj": Q},
+            sentence(
+                "yj (7, 2)",
+                "the shape of Q",
+                "name it with weight='yj', or leave it out with ignore='yj'",
+            ),
+        ),
+        (
+            {"yi": P},
+            sentence(
+                "yi (5, 2)",
+                "the shape of P",
+                "name it with left='yi', or leave it out with ignore='yi'",
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_array_that_could_matter_stops_the_read(
     arrays: dict[str, Any], expected: str
 ) -> None:
@@ -84,11 +128,43 @@ NAMES = st.text(st.sampled_from("abiuvwxyz_."), min_size=1, max_size=12).filter(
 )
 
 
-CUSTOMARY = st.sampled_from([
-    "P", "Q", "user_factors", "item_factors", "U", "V", "Vt", "W", "H", "b", "bias", "weight", "lm_head.weight",
-    "user_bias", "item_bias", "u_bias", "i_bias", "bu", "bi", "item_intercept", "mu", "ids", "item_names", "kernel",
-    "out.kernel", "out.bias", "lm_head.bias", "fc.weight", "embed.weight", "labels", "norm.weight", "norm.bias", "x",
-])  # fmt: skip
+CUSTOMARY = st.sampled_from(
+    [
+        "P",
+        "Q",
+        "user_factors",
+        "item_factors",
+        "U",
+        "V",
+        "Vt",
+        "W",
+        "H",
+        "b",
+        "bias",
+        "weight",
+        "lm_head.weight",
+        "user_bias",
+        "item_bias",
+        "u_bias",
+        "i_bias",
+        "bu",
+        "bi",
+        "item_intercept",
+        "mu",
+        "ids",
+        "item_names",
+        "kernel",
+        "out.kernel",
+        "out.bias",
+        "lm_head.bias",
+        "fc.weight",
+        "embed.weight",
+        "labels",
+        "norm.weight",
+        "norm.bias",
+        "x",
+    ]
+)
 
 
 @settings(max_examples=150, deadline=None)

@@ -91,9 +91,12 @@ def test_partitions_are_columns(tmp_path: Path) -> None:
         "i1",
     ]
     dataset.write_dataset(
-        deep.set_column(1, "item", [[f"a/{row}" for row in range(12)]]), tmp_path / "f", format="parquet",
-        partitioning=["item"], partitioning_flavor="hive",
-    )  # fmt: skip
+        deep.set_column(1, "item", [[f"a/{row}" for row in range(12)]]),
+        tmp_path / "f",
+        format="parquet",
+        partitioning=["item"],
+        partitioning_flavor="hive",
+    )
     assert "a/7" in load(tmp_path / "f", vector_id="item").names("right").tolist()
 
 

@@ -1,4 +1,6 @@
-"""Final norms of checkpoints: found by architecture, by customary names, by what is named; and said what was taken."""
+"""Final norms of checkpoints: found by architecture, by customary names, by what is
+named; and said what was taken.
+"""
 
 from __future__ import annotations
 

@@ -182,8 +182,11 @@ OTHERS = {"a": USERS, "b": ITEMS}
         (OTHERS, {}, "name two factors with left=A and weight=B, or one table with"),
         ({"y": BIAS}, {}, "got no matrix"),
         ({"dense/kernel": USERS}, {}, "got dense/kernel (2, 3)"),
-        ({"W": np.eye(4), "b": BIAS}, {},
-         "choose transpose='none' if each row is a label"),
+        (
+            {"W": np.eye(4), "b": BIAS},
+            {},
+            "choose transpose='none' if each row is a label",
+        ),
         # An array that could matter is named or ignored.
         ({**PAIR, "other": ITEMS}, {}, "name it with weight='other'"),
         ({**PAIR, "b": BIAS}, {}, "name it with bias='b'"),
@@ -191,13 +194,19 @@ OTHERS = {"a": USERS, "b": ITEMS}
         ({**PAIR, "b": np.arange(2)}, {}, "name it with left_id_array='b'"),
         ({**PAIR, "b": np.ones(3)}, {}, "one number for each dimension of items"),
         ({**PAIR, "mlp.weight": np.ones((7, 6))}, {}, "a layer beside the tables"),
-        ({**PAIR, "mlp.bias": np.ones(3), "mlp.weight": np.eye(3)}, {},
-         "got mlp.weight (3, 3), a layer beside the tables"),
+        (
+            {**PAIR, "mlp.bias": np.ones(3), "mlp.weight": np.eye(3)},
+            {},
+            "got mlp.weight (3, 3), a layer beside the tables",
+        ),
         ({**PAIR, "other.weight": ITEMS}, {}, "name it with weight='other.weight'"),
         ({"x": ITEMS, "counts": np.arange(4)}, {}, "name it with id_array='counts'"),
         # Shapes that do not fit.
-        ({"u": np.ones((5, 3)), "v": np.ones((4, 2))}, {},
-         "number of columns; got 3 and 2"),
+        (
+            {"u": np.ones((5, 3)), "v": np.ones((4, 2))},
+            {},
+            "number of columns; got 3 and 2",
+        ),
         ({"u": np.ones((2, 3)), "v": np.ones((2, 2))}, {}, "say transpose='left'"),
         ({"u": np.ones((2, 2)), "v": np.ones((2, 3))}, {}, "say transpose='right'"),
         ({"coef_": USERS[:1], "intercept_": [0.5, 1]}, {}, "must be one number; got"),
@@ -206,8 +215,11 @@ OTHERS = {"a": USERS, "b": ITEMS}
         ({**PAIR, "mu": np.array("x")}, {}, "mu must be one number"),
         ({"x": np.arange(8).reshape(4, 2)}, {}, "got int64, counts or codes"),
         ({"x": ITEMS.astype(complex)}, {}, "real numbers; got complex128"),
-        ({"users": np.array([["a"], [None]], object), "items": ITEMS}, {},
-         "it is pickled"),
+        (
+            {"users": np.array([["a"], [None]], object), "items": ITEMS},
+            {},
+            "it is pickled",
+        ),
         # Options that do not fit.
         (OTHERS, {"left": "x", "weight": "b"}, "must be one of a (2, 3), b"),
         (PAIR, {"weight": "x"}, "weight must be one of users (2, 3), items (4, 3)"),
@@ -218,7 +230,7 @@ OTHERS = {"a": USERS, "b": ITEMS}
         (PAIR, {"inputs": ITEMS}, "the model has users of its own"),
         (PAIR, {"link": "cosine", "compared": "dot"}, "left out if compared"),
     ],
-)  # fmt: skip
+)
 def test_arrays_that_leave_a_question_are_refused(
     tmp_path: Path, arrays: Any, options: Any, part: str
 ) -> None:
@@ -238,13 +250,18 @@ FACTORS = {"user_factors": USERS, "item_factors": ITEMS, "regularization": 0.1}
         ({**FACTORS, "factors": 2}, {}, "the user factors must be constant 1"),
         ({**FACTORS, "factors": 0}, {}, "at most 2 more for biases"),
         ({**FACTORS, "item_factors": ITEMS[:, :2], "factors": 3}, {}, "of equal width"),
-        ({**FACTORS, "factors": 3.0}, {"format": "implicit"},
-         "must be one whole number"),
-        ({"data": USERS, "indptr": USERS, "indices": USERS, "shape": USERS,
-         "K": 20}, {},
-         "a nearest-neighbour model of implicit"),
+        (
+            {**FACTORS, "factors": 3.0},
+            {"format": "implicit"},
+            "must be one whole number",
+        ),
+        (
+            {"data": USERS, "indptr": USERS, "indices": USERS, "shape": USERS, "K": 20},
+            {},
+            "a nearest-neighbour model of implicit",
+        ),
     ],
-)  # fmt: skip
+)
 def test_files_of_implicit_that_hold_other_columns_are_refused(
     tmp_path: Path, arrays: Any, options: Any, part: str
 ) -> None:
@@ -289,10 +306,12 @@ def test_the_final_norm_and_the_cap_of_a_saved_head(tmp_path: Path) -> None:
         ({"link": "softmax {"}, "the stored link must be one that embaudit wrote"),
         ({"link": 'softmax {"cap": 3}'}, "one that embaudit wrote"),
         ({"link": 'softmax {"soft_cap": -1}'}, "soft_cap must be a positive number"),
-        ({"final_norm_gain": np.ones(3), "final_norm_kind": "layer x"},
-         "the final norm"),
+        (
+            {"final_norm_gain": np.ones(3), "final_norm_kind": "layer x"},
+            "the final norm",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_saved_model_that_was_changed_is_refused(
     tmp_path: Path, changed: Any, part: str
 ) -> None:

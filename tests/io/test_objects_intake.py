@@ -26,14 +26,22 @@ USERS, ITEMS, A, B = (
 )
 X, Y = DRAW.normal(size=(30, 3)), np.arange(30) % 3
 BPR = imitation(
-    "implicit.cpu.bpr.BayesianPersonalizedRanking", factors=3, item_factors=np.column_stack([ITEMS, B]),
+    "implicit.cpu.bpr.BayesianPersonalizedRanking",
+    factors=3,
+    item_factors=np.column_stack([ITEMS, B]),
     user_factors=np.column_stack([USERS, np.ones(6)]),
-)  # fmt: skip
+)
 CORNAC = imitation(
-    "cornac.models.mf.recom_mf.MF", "cornac.models.recommender.Recommender", u_factors=USERS, i_factors=ITEMS,
-    u_biases=A, i_biases=B, global_mean=2.0, iid_map={f"i{row}": row for row in range(8)},
+    "cornac.models.mf.recom_mf.MF",
+    "cornac.models.recommender.Recommender",
+    u_factors=USERS,
+    i_factors=ITEMS,
+    u_biases=A,
+    i_biases=B,
+    global_mean=2.0,
+    iid_map={f"i{row}": row for row in range(8)},
     score=lambda _, user: USERS[user] @ ITEMS.T + A[user] + B + 2.0,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,9 @@ def test_row_numbers_of_half_precision_are_not_rounded() -> None:
 
 
 class Batched:
-    """A network whose `forward` takes a batch: two tables of rows, or a head, in layers that can be watched."""
+    """A network whose `forward` takes a batch: two tables of rows, or a head, in layers
+    that can be watched.
+    """
 
     def __new__(
         cls, state: Any, layers: dict[str, Any], score: Any, **attributes: Any
@@ -174,10 +176,14 @@ def language_model(
 ) -> Any:
     said = SimpleNamespace(to_dict=lambda: config, **config)
     return imitation(
-        "transformers.models.gemma2.modeling_gemma2.Gemma2ForCausalLM", MODULE,
-        "transformers.modeling_utils.PreTrainedModel", config=said, get_output_embeddings=lambda _: head,
-        state_dict=lambda _: {name: Tensor(x) for name, x in state.items()}, **attributes,
-    )  # fmt: skip
+        "transformers.models.gemma2.modeling_gemma2.Gemma2ForCausalLM",
+        MODULE,
+        "transformers.modeling_utils.PreTrainedModel",
+        config=said,
+        get_output_embeddings=lambda _: head,
+        state_dict=lambda _: {name: Tensor(x) for name, x in state.items()},
+        **attributes,
+    )
 
 
 def test_input_embeddings_are_no_head() -> None:
@@ -210,9 +216,11 @@ def test_transformer_lens_holds_a_column_a_token(
 ) -> None:
     unembed = SimpleNamespace(W_U=Tensor(ITEMS.T), b_U=Tensor(B))
     model = imitation(
-        f"transformer_lens.{name}", MODULE, unembed=unembed,
+        f"transformer_lens.{name}",
+        MODULE,
+        unembed=unembed,
         cfg=SimpleNamespace(output_logits_soft_cap=cap),
-    )  # fmt: skip
+    )
     head = load(model, inputs=USERS)
     np.testing.assert_allclose(head.scores(), SCORES + B, atol=1e-12)
     assert head.link == link
@@ -221,9 +229,12 @@ def test_transformer_lens_holds_a_column_a_token(
 def dense(activation: str, kernel: Any = ITEMS.T, bias: Any = B) -> Any:
     variable = SimpleNamespace(numpy=lambda: bias)
     return imitation(
-        "keras.src.layers.core.dense.Dense", MODULE, kernel=SimpleNamespace(numpy=lambda: kernel),
-        bias=None if bias is None else variable, activation=SimpleNamespace(__name__=activation),
-    )  # fmt: skip
+        "keras.src.layers.core.dense.Dense",
+        MODULE,
+        kernel=SimpleNamespace(numpy=lambda: kernel),
+        bias=None if bias is None else variable,
+        activation=SimpleNamespace(__name__=activation),
+    )
 
 
 @pytest.mark.parametrize(
@@ -362,26 +373,44 @@ def watched(forward: Any, state: Any = TABLES) -> Any:
 @pytest.mark.parametrize(
     ("network", "options", "part"),
     [
-        (layer_of_torch("linear.Linear", weight=QUANTISED, bias=None), {},
-         "got quantised ones; read the network before it is quantised"),
+        (
+            layer_of_torch("linear.Linear", weight=QUANTISED, bias=None),
+            {},
+            "got quantised ones; read the network before it is quantised",
+        ),
         # A quantised layer of torch gives its weight by a method.
-        (layer_of_torch("linear.Linear", weight=lambda _: None, bias=None), {},
-         "got quantised ones; read the network before it is quantised"),
+        (
+            layer_of_torch("linear.Linear", weight=lambda _: None, bias=None),
+            {},
+            "got quantised ones; read the network before it is quantised",
+        ),
         (linear(ROWS), {"wieght": "x"}, "the nearest one is weight"),
         (linear(ROWS), {"bias": "x"}, "an option for Linear of torch must be one of"),
-        (layer_of_torch("adaptive.AdaptiveLogSoftmaxWithLoss"), {},
-         "which has one per cluster of labels"),
+        (
+            layer_of_torch("adaptive.AdaptiveLogSoftmaxWithLoss"),
+            {},
+            "which has one per cluster of labels",
+        ),
         (watched(lambda _, user, item: 3), {}, "one array; got int; say link="),
         (watched(lambda _, user, item: [1.0]), {}, "one array; got list; say link="),
         (watched(lambda _, user, item: [][1]), {}, "what its forward takes"),
-        (watched(lambda _, batch: batch), {"inputs": ["a"]},
-         "numbers, or a dictionary"),
-        (watched(lambda _, batch: Tensor(ROWS)), {"inputs": ROWS},
-         "must be layers that forward calls with an array; got others"),
-        (watched(lambda _, batch: batch), {},
-         "pass example inputs of forward as inputs="),
+        (
+            watched(lambda _, batch: batch),
+            {"inputs": ["a"]},
+            "numbers, or a dictionary",
+        ),
+        (
+            watched(lambda _, batch: Tensor(ROWS)),
+            {"inputs": ROWS},
+            "must be layers that forward calls with an array; got others",
+        ),
+        (
+            watched(lambda _, batch: batch),
+            {},
+            "pass example inputs of forward as inputs=",
+        ),
     ],
-)  # fmt: skip
+)
 def test_networks_that_leave_a_question_are_refused(
     network: Any, options: Any, part: str
 ) -> None:

@@ -146,13 +146,26 @@ def test_margins_are_refused(classifier: Any) -> None:
     "classifier",
     [
         LogisticRegression(C=3.0),
-        *[MLPClassifier((5, 3), activation=a, max_iter=200, tol=1, n_iter_no_change=2, random_state=0)
-          for a in ("identity", "logistic", "tanh", "relu")],
+        *[
+            MLPClassifier(
+                (5, 3),
+                activation=a,
+                max_iter=200,
+                tol=1,
+                n_iter_no_change=2,
+                random_state=0,
+            )
+            for a in ("identity", "logistic", "tanh", "relu")
+        ],
         make_pipeline(StandardScaler(), LogisticRegression()),
         make_pipeline(LogisticRegression()),
-        GridSearchCV(make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [1]}, cv=2),
+        GridSearchCV(
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            {"logisticregression__C": [1]},
+            cv=2,
+        ),
     ],
-)  # fmt: skip
+)
 def test_inputs_are_what_predict_takes(classifier: Any, labels: Any) -> None:
     classifier.fit(X, labels)
     model = load(classifier, inputs=X[:7])
@@ -181,9 +194,13 @@ def test_a_decomposition_with_inputs_has_two_sides(decomposition: Any) -> None:
 
 @pytest.mark.parametrize(
     "decomposition",
-    [LatentDirichletAllocation(2, random_state=0), Nystroem(n_components=3, random_state=0),
-     NeighborhoodComponentsAnalysis(2, random_state=0), BernoulliRBM(2, random_state=0, n_iter=1)],
-)  # fmt: skip
+    [
+        LatentDirichletAllocation(2, random_state=0),
+        Nystroem(n_components=3, random_state=0),
+        NeighborhoodComponentsAnalysis(2, random_state=0),
+        BernoulliRBM(2, random_state=0, n_iter=1),
+    ],
+)
 def test_components_of_what_never_goes_back_are_refused(decomposition: Any) -> None:
     with pytest.raises(
         InputError, match=r"must be those of its inverse_transform; got none; pass its"

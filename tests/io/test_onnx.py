@@ -29,9 +29,12 @@ def written(
     value = onnx.helper.make_tensor_value_info
     kind = onnx.TensorProto.FLOAT
     graph = onnx.helper.make_graph(
-        nodes, "g", [value("x", kind, [None, 5])], [value(output, kind, shape) for output in outputs.split()],
+        nodes,
+        "g",
+        [value("x", kind, [None, 5])],
+        [value(output, kind, shape) for output in outputs.split()],
         [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()],
-    )  # fmt: skip
+    )
     onnx.save(onnx.helper.make_model(graph), str(path))
     return path
 
@@ -192,30 +195,76 @@ def test_a_head_without_bias(tmp_path: Path) -> None:
 
 LINEAR = "one linear map, perhaps with a softmax; got others"
 OTHERS: list[tuple[str, list[Any], str]] = [
-    ("another activation", [node("MatMul", "h w", "s"), node("Tanh", "s", "p")], LINEAR),
-    ("scores added to themselves", [node("MatMul", "h w", "s"), node("Add", "s s", "t"),
-     node("Softmax", "t", "p")], LINEAR),
-    ("a sigmoid", [node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")],
-     "got w with a sigmoid"),
-    ("a softmax over inputs", [node("MatMul", "h w", "s"),
-     node("Softmax", "s", "p", axis=0)], LINEAR),
+    (
+        "another activation",
+        [node("MatMul", "h w", "s"), node("Tanh", "s", "p")],
+        LINEAR,
+    ),
+    (
+        "scores added to themselves",
+        [
+            node("MatMul", "h w", "s"),
+            node("Add", "s s", "t"),
+            node("Softmax", "t", "p"),
+        ],
+        LINEAR,
+    ),
+    (
+        "a sigmoid",
+        [node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")],
+        "got w with a sigmoid",
+    ),
+    (
+        "a softmax over inputs",
+        [node("MatMul", "h w", "s"), node("Softmax", "s", "p", axis=0)],
+        LINEAR,
+    ),
     ("no weights", [node("Relu", "h", "p")], LINEAR),
     ("a circle", [node("Relu", "p", "q"), node("Softmax", "p", "p")], LINEAR),
-    ("a bias that is computed", [node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")],
-     LINEAR),
-    ("inputs times inputs", [node("MatMul", "h h", "s"), node("Softmax", "s", "p")],
-     LINEAR),
-    ("a bias that is too short", [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")],
-     "one number for each of 4 labels in a row; got b (3,)"),
-    ("a bias in a column", [node("Gemm", "h w c", "s"), node("Softmax", "s", "p")],
-     "one number for each of 4 labels in a row; got c (4, 1)"),
-    ("a sum behind the softmax", [node("MatMul", "h w", "s"), node("Softmax", "s", "q"),
-     node("Add", "q d", "p")], LINEAR),
-    ("two softmaxes", [node("MatMul", "h w", "s"), node("Softmax", "s", "q"),
-     node("Softmax", "q", "p")], LINEAR),
-    ("a logarithm before the softmax", [node("MatMul", "h w", "s"), node("Log", "s", "q"),
-     node("Softmax", "q", "p")], LINEAR),
-]  # fmt: skip
+    (
+        "a bias that is computed",
+        [node("Gemm", "h w h0", "s"), node("Softmax", "s", "p")],
+        LINEAR,
+    ),
+    (
+        "inputs times inputs",
+        [node("MatMul", "h h", "s"), node("Softmax", "s", "p")],
+        LINEAR,
+    ),
+    (
+        "a bias that is too short",
+        [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")],
+        "one number for each of 4 labels in a row; got b (3,)",
+    ),
+    (
+        "a bias in a column",
+        [node("Gemm", "h w c", "s"), node("Softmax", "s", "p")],
+        "one number for each of 4 labels in a row; got c (4, 1)",
+    ),
+    (
+        "a sum behind the softmax",
+        [
+            node("MatMul", "h w", "s"),
+            node("Softmax", "s", "q"),
+            node("Add", "q d", "p"),
+        ],
+        LINEAR,
+    ),
+    (
+        "two softmaxes",
+        [
+            node("MatMul", "h w", "s"),
+            node("Softmax", "s", "q"),
+            node("Softmax", "q", "p"),
+        ],
+        LINEAR,
+    ),
+    (
+        "a logarithm before the softmax",
+        [node("MatMul", "h w", "s"), node("Log", "s", "q"), node("Softmax", "q", "p")],
+        LINEAR,
+    ),
+]
 CONSTANTS = {
     "hidden": HIDDEN,
     "w": W.T,
@@ -260,7 +309,9 @@ def test_a_file_that_is_no_network_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_outputs(tmp_path: Path) -> None:
-    """Scores before the bias and probabilities are one head; a sigmoid head beside a softmax leaves two."""
+    """Scores before the bias and probabilities are one head; a sigmoid head beside a
+    softmax leaves two.
+    """
     nodes = [
         *FIRST,
         node("MatMul", "h w", "m"),

@@ -241,14 +241,24 @@ def test_inputs_of_a_head_from_a_file(tmp_path: Path) -> None:
         (ROWS.astype("U"), {}, "must be floating-point numbers; got <U"),
         (ROWS.astype("i4"), {}, "got int32, counts or codes"),
         (ROWS, {"ids": list("aabc")}, "item ids must be unique; got a in 2 rows"),
-        (ROWS, {"bias_file": "b.npy", "kind": "vectors"}, "kind='vectors', because vectors have no biases"),
+        (
+            ROWS,
+            {"bias_file": "b.npy", "kind": "vectors"},
+            "kind='vectors', because vectors have no biases",
+        ),
         (ROWS, {"kind": "factors"}, "must both be named, with left=A and weight=B"),
-        (ROWS, {"kind": "head", "inputs": ROWS[:, :2]},
-         "number of columns; got 2 and 3"),
-        (ROWS, {"objective": "word2vec", "link": "cosine"},
-         "identity or sigmoid for the"),
+        (
+            ROWS,
+            {"kind": "head", "inputs": ROWS[:, :2]},
+            "number of columns; got 2 and 3",
+        ),
+        (
+            ROWS,
+            {"objective": "word2vec", "link": "cosine"},
+            "identity or sigmoid for the",
+        ),
     ],
-)  # fmt: skip
+)
 def test_one_array_that_is_no_model_is_refused(
     tmp_path: Path, array: Any, options: Any, part: str
 ) -> None:

@@ -106,10 +106,13 @@ def test_the_index_of_pandas_is_the_ids(tmp_path: Path, index: Any, ids: Any) ->
         ({"v": ROWS, "id": ["a", None]}, {}, "an id in every row; got none in row 1"),
         ({"v": ROWS, "id": [1, 1]}, {}, "item ids must be unique; got 1 in 2 rows"),
         ({"v": ROWS}, {"vector": "v", "bias": "v"}, "bias must be a column of its own"),
-        ({"id": pa.array([], "int64"), "v": pa.array([], pa.list_(pa.float64()))}, {},
-         "a table with rows; got none"),
+        (
+            {"id": pa.array([], "int64"), "v": pa.array([], pa.list_(pa.float64()))},
+            {},
+            "a table with rows; got none",
+        ),
     ],
-)  # fmt: skip
+)
 def test_damaged_tables_are_refused(
     tmp_path: Path, columns: Any, options: Any, part: str
 ) -> None:

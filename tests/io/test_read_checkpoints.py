@@ -125,25 +125,49 @@ EMBEDDING = {"model.embed_tokens.weight": HEAD}
         # The head is somewhere else.
         (EMBEDDING, {"tie_word_embeddings": False}, {}, "tie_word_embeddings is false"),
         (EMBEDDING, {"architectures": ["LlamaModel"]}, {}, "for it is a LlamaModel"),
-        ({**EMBEDDING, "other": HEAD}, {}, {},
-         "both (4, 3); name the head with weight="),
-        ({"fc.weight": HEAD, "last.weight": HEAD[:2, :1] @ np.ones((1, 4), "f4")}, {},
-         {}, "whose outputs last.weight takes"),
-        ({"fc.weight": np.ones((1, 4), "f4"), "embeddings": HEAD}, {}, {},
-         "one number for each row of embeddings"),
-        ({**LLAMA, "model.lm_head.lora_A.weight": HEAD[:2]}, {}, {},
-         "merge the adapters"),
+        (
+            {**EMBEDDING, "other": HEAD},
+            {},
+            {},
+            "both (4, 3); name the head with weight=",
+        ),
+        (
+            {"fc.weight": HEAD, "last.weight": HEAD[:2, :1] @ np.ones((1, 4), "f4")},
+            {},
+            {},
+            "whose outputs last.weight takes",
+        ),
+        (
+            {"fc.weight": np.ones((1, 4), "f4"), "embeddings": HEAD},
+            {},
+            {},
+            "one number for each row of embeddings",
+        ),
+        (
+            {**LLAMA, "model.lm_head.lora_A.weight": HEAD[:2]},
+            {},
+            {},
+            "merge the adapters",
+        ),
         # No softmax follows.
-        ({"score.weight": HEAD[:1]}, {"architectures": CLASSIFIER,
-         "id2label": {"0": "LABEL_0"}}, {}, "one label: a reward or a regression"),
-        ({"classifier.weight": HEAD}, {"problem_type": "multi_label_classification"}, {},
-         "got the problem_type multi_label_classification"),
+        (
+            {"score.weight": HEAD[:1]},
+            {"architectures": CLASSIFIER, "id2label": {"0": "LABEL_0"}},
+            {},
+            "one label: a reward or a regression",
+        ),
+        (
+            {"classifier.weight": HEAD},
+            {"problem_type": "multi_label_classification"},
+            {},
+            "got the problem_type multi_label_classification",
+        ),
         # The final norm is another one.
         (LLAMA, {}, {"norm": "model.nrom"}, "norms there: model.norm.weight"),
         (LLAMA, {}, {"norm": "lm_head"}, "one number per dimension; got shape (4, 3)"),
         (LLAMA, {}, {"norm_kind": "batch"}, "must be one of rms, layer; got 'batch'"),
     ],
-)  # fmt: skip
+)
 def test_checkpoints_that_leave_a_question_are_refused(
     tmp_path: Path, tensors: Any, config: Any, options: Any, part: str
 ) -> None:
@@ -160,10 +184,12 @@ UNKNOWN_TYPE = struct.pack("<Q", len(HEADER)) + HEADER + bytes(4)
     [
         (safetensors({"x": HEAD})[:60], "a safetensors file that is whole"),
         (UNKNOWN_TYPE, "floating-point numbers; got F4"),
-        (safetensors({"x": HEAD}, embaudit_link="magic"),
-         "link must be one of identity"),
+        (
+            safetensors({"x": HEAD}, embaudit_link="magic"),
+            "link must be one of identity",
+        ),
     ],
-)  # fmt: skip
+)
 def test_damaged_files_of_tensors_are_refused(
     tmp_path: Path, content: bytes, part: str
 ) -> None:

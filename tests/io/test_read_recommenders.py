@@ -76,9 +76,14 @@ def predict_lightfm(
 )
 def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
     model = imitation(
-        *LIGHTFM, user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B, loss=loss,
+        *LIGHTFM,
+        user_embeddings=USERS,
+        item_embeddings=ITEMS,
+        user_biases=A,
+        item_biases=B,
+        loss=loss,
         predict=predict_lightfm,
-    )  # fmt: skip
+    )
     check(load(model, user_features="none", item_features="none"), scores())
     features = csr_matrix(DRAW.integers(0, 2, size=(4, 6)).astype(float))
     made = load(model, user_features=features, item_features="none")
@@ -125,9 +130,15 @@ def estimate(expected: Any) -> Any:
 
 def test_surprise() -> None:
     svd = imitation(
-        MF + "SVD", pu=USERS, qi=ITEMS, bu=A, bi=B, trainset=surprise_set(), biased=True,
+        MF + "SVD",
+        pu=USERS,
+        qi=ITEMS,
+        bu=A,
+        bi=B,
+        trainset=surprise_set(),
+        biased=True,
         predict=estimate(scores(offset=3.5)),
-    )  # fmt: skip
+    )
     model = load(svd)
     check(model, scores(offset=3.5))
     assert model.right_ids is not None
@@ -215,9 +226,14 @@ def implicit(columns: int = 0, **strength: float) -> Any:
 
 def lightfm(user: float, item: float) -> Any:
     return imitation(
-        *LIGHTFM, user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B, user_alpha=user,
+        *LIGHTFM,
+        user_embeddings=USERS,
+        item_embeddings=ITEMS,
+        user_biases=A,
+        item_biases=B,
+        user_alpha=user,
         item_alpha=item,
-    )  # fmt: skip
+    )
 
 
 def surprise(name: str = "SVD", **attributes: Any) -> Any:
@@ -234,8 +250,14 @@ def surprise(name: str = "SVD", **attributes: Any) -> Any:
 
 
 def cornac(**attributes: Any) -> Any:
-    return imitation("cornac.models.mf.recom_mf.MF", "cornac.models.recommender.Recommender", u_factors=USERS,
-                     i_factors=ITEMS, score=cornac_score(scores(False)), **attributes)  # fmt: skip
+    return imitation(
+        "cornac.models.mf.recom_mf.MF",
+        "cornac.models.recommender.Recommender",
+        u_factors=USERS,
+        i_factors=ITEMS,
+        score=cornac_score(scores(False)),
+        **attributes,
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Tables of vectors in stores, by files in the layout of sqlite-vec and Chroma; the real clients are in tests/peers."""
+"""Tables of vectors in stores, by files in the layout of sqlite-vec and Chroma; the
+real clients are in tests/peers.
+"""
 
 from __future__ import annotations
 
@@ -151,14 +153,29 @@ def changed(path, *statements):
         ("UPDATE films_chunks SET validity = x'ff'", "1 bytes of validity in chunk 1"),
         ("UPDATE films_chunks SET rowids = 7", "no bytes of rows in chunk 1"),
         ("UPDATE films_chunks SET rowids = x'00'", "1 bytes of rows in chunk 1"),
-        ("UPDATE films_vector_chunks00 SET vectors = 1.5", "no bytes of vectors in chunk 1"),
-        ("UPDATE films_rowids SET id = NULL WHERE chunk_id = 2", "rows without an id in chunk 2"),
-        ("UPDATE films_metadatachunks00 SET data = 'x'", "no bytes of texts in chunk 1"),
-        ("UPDATE films_metadatachunks00 SET data = x'00'", "1 bytes of texts in chunk 1"),
-        (f"UPDATE films_metadatachunks00 SET data = x'{'ff' * 256}'", "texts of negative length in chunk 1"),
+        (
+            "UPDATE films_vector_chunks00 SET vectors = 1.5",
+            "no bytes of vectors in chunk 1",
+        ),
+        (
+            "UPDATE films_rowids SET id = NULL WHERE chunk_id = 2",
+            "rows without an id in chunk 2",
+        ),
+        (
+            "UPDATE films_metadatachunks00 SET data = 'x'",
+            "no bytes of texts in chunk 1",
+        ),
+        (
+            "UPDATE films_metadatachunks00 SET data = x'00'",
+            "1 bytes of texts in chunk 1",
+        ),
+        (
+            f"UPDATE films_metadatachunks00 SET data = x'{'ff' * 256}'",
+            "texts of negative length in chunk 1",
+        ),
         ("DELETE FROM films_metadatachunks00", "0 bytes of texts in chunk 1"),
     ],
-)  # fmt: skip
+)
 def test_sqlite_vec_cell_that_holds_a_wrong_value_is_refused(tmp_path, change, got):
     path = tmp_path / "films.db"
     columns = "id text primary key, v float[{width}], title text"
@@ -286,7 +303,9 @@ def test_rows_in_a_log_beside_the_file_are_read(films, tmp_path):
 
 @pytest.fixture
 def chroma(tmp_path):
-    """Return a folder of Chroma with one collection of 40 rows, none of which an index has taken."""
+    """Return a folder of Chroma with one collection of 40 rows, none of which an index
+    has taken.
+    """
     folder = ChromaFolder(tmp_path / "chroma")
     folder.create("films", 8, space="cosine")
     folder.queue("films", [(ADD, f"f{row}", ROWS[row]) for row in range(40)])
@@ -396,13 +415,19 @@ def test_chroma_row_without_a_vector_in_the_queue_is_refused(chroma):
     ("change", "got"),
     [
         ("collections SET name = x'ff'", "a collection without a name or a dimension"),
-        ("collections SET dimension = 'x'", "a collection without a name or a dimension"),
-        ("segments SET id = '../x' WHERE scope = 'METADATA'", "a segment without an id"),
+        (
+            "collections SET dimension = 'x'",
+            "a collection without a name or a dimension",
+        ),
+        (
+            "segments SET id = '../x' WHERE scope = 'METADATA'",
+            "a segment without an id",
+        ),
         ("embeddings SET embedding_id = x'ff'", "a row without an id"),
         ("embeddings_queue SET vector = 'x'", "no bytes of a vector for 'f0'"),
         ("embeddings_queue SET vector = x'00'", "1 bytes of FLOAT32 for 'f0'"),
     ],
-)  # fmt: skip
+)
 def test_chroma_cell_that_holds_a_wrong_value_is_refused(chroma, change, got):
     changed(chroma.path, f"UPDATE {change}")
     sentence = refusal_of(chroma.folder)

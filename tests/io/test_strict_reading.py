@@ -1,4 +1,6 @@
-"""What is no vector is not read as one: it is named as left out, or the read stops with one question."""
+"""What is no vector is not read as one: it is named as left out, or the read stops with
+one question.
+"""
 
 from __future__ import annotations
 
@@ -78,9 +80,16 @@ def test_integers_are_no_vectors(tmp_path: Path, kind: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "beside", ["lm_head.scales", "lm_head.weight_scale", "lm_head.weight.absmax", "lm_head.SCB", "lm_head.qzeros",
-               "lm_head.weight.quant_state.bitsandbytes__nf4"],
-)  # fmt: skip
+    "beside",
+    [
+        "lm_head.scales",
+        "lm_head.weight_scale",
+        "lm_head.weight.absmax",
+        "lm_head.SCB",
+        "lm_head.qzeros",
+        "lm_head.weight.quant_state.bitsandbytes__nf4",
+    ],
+)
 def test_numbers_with_scales_beside_them_are_codes(tmp_path: Path, beside: str) -> None:
     save_file(
         {"lm_head.weight": ROWS, beside: np.ones(6, np.float32)},
@@ -149,8 +158,12 @@ def test_tokens_beside_a_table_of_them(tmp_path: Path) -> None:
 def test_real_files_of_others_are_read_as_given() -> None:
     if not SURVEY.exists():
         pytest.skip(f"{SURVEY} is not there")
-    shapes = {"clip-classes/class_embeddings.npz": (9, 512), "karate/karate.emb": (34, 128),
-              "wordvecs/wordvecs1000.json": (1000, 300), "model2vec": (29528, 128)}  # fmt: skip
+    shapes = {
+        "clip-classes/class_embeddings.npz": (9, 512),
+        "karate/karate.emb": (34, 128),
+        "wordvecs/wordvecs1000.json": (1000, 300),
+        "model2vec": (29528, 128),
+    }
     models = {name: load(SURVEY / name) for name in shapes}
     assert {name: model.right.shape for name, model in models.items()} == shapes
     assert models["model2vec"].names("right")[:2].tolist() == ["[PAD]", "[UNK]"]

@@ -1,4 +1,6 @@
-"""Vectors in tables: lists in a cell, streams and views of text, columns of biases, and interactions in their place."""
+"""Vectors in tables: lists in a cell, streams and views of text, columns of biases, and
+interactions in their place.
+"""
 
 from __future__ import annotations
 

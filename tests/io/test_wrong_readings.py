@@ -165,8 +165,10 @@ def test_added_tokens_are_set_aside_where_they_are_called_special(tmp_path):
     assert head.right_aside.tolist() == [False, False, True, True]
 
 
-NORMALIZED = [{"idx": 0, "type": "sentence_transformers.models.Transformer"},
-              {"idx": 1, "type": "sentence_transformers.models.Normalize"}]  # fmt: skip
+NORMALIZED = [
+    {"idx": 0, "type": "sentence_transformers.models.Transformer"},
+    {"idx": 1, "type": "sentence_transformers.models.Normalize"},
+]
 SAYING = [
     ("modules.json", NORMALIZED, "sentence-transformers", "compared-cosine"),
     (

@@ -1,4 +1,6 @@
-"""Alignment of second moments: its distribution over random rotations, and its value within one system."""
+"""Alignment of second moments: its distribution over random rotations, and its value
+within one system.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from embaudit.linalg.alignment import BlockMoments, alignment
 
 
 def rotation(n_columns, rng):
-    """Draw from the Haar measure: QR of a normal matrix, with signs that make the factorisation unique."""
+    """Draw from the Haar measure:
+
+    QR of a normal matrix, with signs that make the factorisation unique.
+    """
     q, r = np.linalg.qr(rng.normal(size=(n_columns, n_columns)))
     return q * np.sign(np.diag(r))
 

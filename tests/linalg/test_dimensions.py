@@ -96,7 +96,10 @@ def test_rows_have_collapsed_if_they_use_half_of_the_dimensions_they_could_use(
 def test_fewer_than_eight_rows_or_columns_are_never_called_collapsed(
     n_rows, width, collapsed
 ):
-    """Rows on two axes: 4 and 7 rows could use 4 and 7 dimensions, which are too few."""
+    """Rows on two axes:
+
+    4 and 7 rows could use 4 and 7 dimensions, which are too few.
+    """
     assert dimensions(on_axes(n_rows, 2, width)).collapsed is collapsed
 
 

@@ -92,7 +92,9 @@ def test_neighbours_are_the_n_largest_cosines(
 
 @given(st.integers(2, 30), st.integers(1, 4), st.data())
 def test_ties_go_by_row_number(n_rows: int, rank: int, data: st.DataObject) -> None:
-    """Rows along the axes have cosines of exactly -1, 0 and 1, so nearly everything ties."""
+    """Rows along the axes have cosines of exactly -1, 0 and 1, so nearly everything
+    ties.
+    """
     axes = data.draw(
         st.lists(st.integers(0, rank - 1), min_size=n_rows, max_size=n_rows)
     )

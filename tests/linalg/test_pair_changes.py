@@ -1,7 +1,7 @@
 """Figures of drawn pairs against those of all pairs, and the coverage of intervals.
 
-`make coverage` sets `EMBAUDIT_COVERAGE=2000`, the number of draws. Intervals then hold in
-93 to 97 % of the draws.
+`make coverage` sets `EMBAUDIT_COVERAGE=2000`, the number of draws. Intervals then hold
+in 93 to 97 % of the draws.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Validation, dtype policy and streamed row computations, against independent arithmetic."""
+"""Validation, dtype policy and streamed row computations, against independent
+arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +137,9 @@ def test_triangular_factor_resolves_what_a_gram_matrix_cannot() -> None:
 
 @pytest.fixture(scope="module")
 def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A float32 matrix of 205 MB, nearly all of it zero so that the file takes no space."""
+    """A float32 matrix of 205 MB, nearly all of it zero so that the file takes no
+    space.
+    """
     path = tmp_path_factory.mktemp("factors") / "factors.npy"
     x = np.lib.format.open_memmap(
         path, mode="w+", dtype=np.float32, shape=(3_200_000, 16)
@@ -163,7 +167,9 @@ def on_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_memory_mapped_factors_are_streamed(
     compute: object, result_bytes: int, on_disk: Path
 ) -> None:
-    """Half of what the file is in float64 (410 MB): a few blocks of working memory, whatever its size."""
+    """Half of what the file is in float64 (410 MB): a few blocks of working memory,
+    whatever its size.
+    """
     x = np.load(on_disk, mmap_mode="r")
     tracemalloc.start()
     try:

@@ -1,4 +1,6 @@
-"""Neighbour lists of rows whose cosines tie: rounding chooses neither the entries nor their order."""
+"""Neighbour lists of rows whose cosines tie: rounding chooses neither the entries nor
+their order.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def test_lists_of_parallel_rows_are_the_same_after_a_rotation(
 
 
 def test_rows_of_one_direction_are_listed_in_order_of_their_numbers() -> None:
-    """Rows 0, 40, 80, 120 and 160 have one direction; a list of three holds the first of the others."""
+    """Rows 0, 40, 80, 120 and 160 have one direction; a list of three holds the first
+    of the others.
+    """
     lists = neighbours(tied_rows(40, 16), 3)
     assert lists.indices[0].tolist() == [40, 80, 120]
     assert lists.indices[80].tolist() == [0, 40, 120]
@@ -56,7 +60,9 @@ def test_large_models_list_parallel_rows_in_order_of_their_numbers() -> None:
 
 
 def test_near_copies_that_differ_by_more_than_rounding_keep_their_order() -> None:
-    """Angles of 1e-4 and 2e-4 have cosines 1 - 5e-9 and 1 - 2e-8: the nearer row is first."""
+    """Angles of 1e-4 and 2e-4 have cosines 1 - 5e-9 and 1 - 2e-8: the nearer row is
+    first.
+    """
     angles = np.array([0.0, 2e-4, 1e-4])
     x = np.column_stack([np.cos(angles), np.sin(angles)])
     assert neighbours(x, 2).indices[0].tolist() == [2, 1]

@@ -1,4 +1,6 @@
-"""Movement of cosines between two models: each measure against brute force over all pairs."""
+"""Movement of cosines between two models: each measure against brute force over all
+pairs.
+"""
 
 from __future__ import annotations
 
@@ -163,7 +165,8 @@ def test_top_n_overlap_is_the_mean_share_of_neighbours_that_stay(n_neighbours):
 
 
 def test_a_list_that_ends_in_a_tie_is_counted_as_tied():
-    """Of row (1, 0) the rows (1, 1) and (1, -1) are equally near: its list of one is tied.
+    """Of row (1, 0) the rows (1, 1) and (1, -1) are equally near: its list of one is
+    tied.
 
     Of (1, 1) the nearest is (1, 0), and of (1, -1) too; of (0, 1) it is (1, 1).
     """

@@ -18,7 +18,9 @@ def films(rows):
 
 
 def test_two_rows_with_the_same_title_are_two_neighbours():
-    """The other Solaris replaces the first one: the titles agree, the neighbour is lost."""
+    """The other Solaris replaces the first one: the titles agree, the neighbour is
+    lost.
+    """
     before = films([[1, 0.1], [1, 0], [0, 1], [-1, 0]])
     after = films([[0, 1], [1, 0], [1, 0.1], [-1, 0]])
     (found,) = neighbourhoods(before, after.right, rows=np.array([1]), n=1)

@@ -1,4 +1,6 @@
-"""Sides of more than 50,000 rows: directions are computed of the rows in the sampled pairs only."""
+"""Sides of more than 50,000 rows: directions are computed of the rows in the sampled
+pairs only.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,9 @@ def unit_rows(rows):
 def sums_over_all_pairs(x, after_x, y=None, after_y=None):
     """The mean and RMS change and the correlation of all cosines, from Gram matrices.
 
-    With unit rows, the cosines sum to `Σx · Σy`, and their products to the inner product
-    of the Gram matrices. Pairs within one side leave out the diagonal, whose cosines are 1.
+    With unit rows, the cosines sum to `Σx · Σy`, and their products to the inner
+    product of the Gram matrices. Pairs within one side leave out the diagonal, whose
+    cosines are 1.
     """
     within = y is None
     y, after_y = (x, after_x) if within else (y, after_y)

@@ -184,11 +184,15 @@ def test_alike_means_that_half_of_the_squared_length_is_shared(written, size, li
 
 REMARKS = {
     "other arrays": (
-        {"other": {"base_model.model.score.weight": np.eye(3)}}, "other array, such as base_model",
+        {"other": {"base_model.model.score.weight": np.eye(3)}},
+        "other array, such as base_model",
     ),
     "other base": ({"base_model_name_or_path": "b"}, "base models a and b"),
-    "other modules": ({"modules": MODULES | {"x": pair(3)}}, "Only the second adapter changes x"),
-}  # fmt: skip
+    "other modules": (
+        {"modules": MODULES | {"x": pair(3)}},
+        "Only the second adapter changes x",
+    ),
+}
 
 
 @pytest.mark.parametrize(("options", "text"), REMARKS.values(), ids=REMARKS)

@@ -54,7 +54,9 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the table after a green run; one of some tests, or without real inputs, changes their columns alone."""
+    """Write the table after a green run; one of some tests, or without real inputs,
+    changes their columns alone.
+    """
     # A process of pytest-xdist has only a part of the tests.
     if session.testsfailed or hasattr(session.config, "workerinput"):
         return
@@ -75,7 +77,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def other_versions(rows: list[Row]) -> dict[str, str | None]:
-    """Return the libraries of some rows whose installed version is not that of the lock.
+    """Return the libraries of some rows whose installed version is not that of the
+    lock.
 
     The table states what holds for the versions of the lock, so a run with others must
     not change it. A library that is not installed has the version None.
@@ -104,7 +107,9 @@ def films(shared_data: Callable[[str], Path]) -> Films:
 
 @pytest.fixture(scope="session")
 def trained(films: Films) -> Callable[[Peer], Trained]:
-    """Return a function that trains a model once, or skips the test with the reason why it cannot."""
+    """Return a function that trains a model once, or skips the test with the reason why
+    it cannot.
+    """
     models: dict[str, Trained] = {}
 
     def train(peer: Peer) -> Trained:

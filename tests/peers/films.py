@@ -1,4 +1,6 @@
-"""The ratings that every library is trained on, under the ids that they have in their file."""
+"""The ratings that every library is trained on, under the ids that they have in their
+file.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ OFTEN = 50
 
 @dataclass(frozen=True)
 class Films:
-    """Who rated what; users and films go by the numbers of MovieLens, which are no row numbers."""
+    """Who rated what; users and films go by the numbers of MovieLens, which are no row
+    numbers.
+    """
 
     frame: pd.DataFrame
     """userId, movieId, rating, timestamp."""
@@ -28,7 +32,9 @@ class Films:
 
     @classmethod
     def of(cls, folder: Path) -> Films:
-        """Read the ratings of films that are rated often, in an order that no library could mistake for that of ids."""
+        """Read the ratings of films that are rated often, in an order that no library
+        could mistake for that of ids.
+        """
         frame = pd.read_csv(folder / "ratings.csv")
         counts = frame.groupby("movieId")["rating"].transform("size")
         kept = frame[counts >= OFTEN].sample(frac=1.0, random_state=0)
@@ -55,7 +61,9 @@ class Films:
         )
 
     def ids_in(self, folder: Path) -> dict[str, str]:
-        """Write the ids of both sides into a folder, for files that hold none; what `load` has to be told of them."""
+        """Write the ids of both sides into a folder, for files that hold none; what
+        `load` has to be told of them.
+        """
         for name, ids in (("users", self.users), ("items", self.items)):
             np.save(folder / f"{name}.npy", ids)
         return {"left_ids": str(folder / "users.npy"), "ids": str(folder / "items.npy")}

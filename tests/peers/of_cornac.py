@@ -1,4 +1,6 @@
-"""cornac: models that multiply factors, with biases, ranked, through a sigmoid, and held positive."""
+"""cornac: models that multiply factors, with biases, ranked, through a sigmoid, and
+held positive.
+"""
 
 from __future__ import annotations
 

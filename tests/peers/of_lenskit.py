@@ -1,4 +1,8 @@
-"""LensKit: ALS, SVD, NMF, FunkSVD, FlexMF with its losses and layers, implicit inside it, and a pipeline."""
+"""LensKit:
+
+ALS, SVD, NMF, FunkSVD, FlexMF with its losses and layers, implicit inside it, and a
+pipeline.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Spark: ALS by itself and at the end of a pipeline, live and from the folders it writes."""
+"""Spark:
+
+ALS by itself and at the end of a pipeline, live and from the folders it writes.
+"""
 
 from __future__ import annotations
 

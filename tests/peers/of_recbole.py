@@ -1,4 +1,6 @@
-"""RecBole: tables of its own and what graph models make of them; ids are the data set's."""
+"""RecBole: tables of its own and what graph models make of them; ids are the data
+set's.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,17 @@ if TYPE_CHECKING:
     from peers.films import Films
 
 SETTINGS = {
-    "USER_ID_FIELD": "user_id", "ITEM_ID_FIELD": "item_id", "load_col": {"inter": ["user_id", "item_id"]},
-    "epochs": 1, "embedding_size": 8, "train_batch_size": 16384,
-    "use_gpu": False, "show_progress": False, "state": "ERROR", "log_wandb": False,
-}  # fmt: skip
+    "USER_ID_FIELD": "user_id",
+    "ITEM_ID_FIELD": "item_id",
+    "load_col": {"inter": ["user_id", "item_id"]},
+    "epochs": 1,
+    "embedding_size": 8,
+    "train_batch_size": 16384,
+    "use_gpu": False,
+    "show_progress": False,
+    "state": "ERROR",
+    "log_wandb": False,
+}
 
 
 def train(name: str, films: Films, **options: Any) -> Trained:

@@ -1,4 +1,6 @@
-"""The table of libraries in the documentation: what held when the tests last ran with the libraries themselves."""
+"""The table of libraries in the documentation: what held when the tests last ran with
+the libraries themselves.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Adapters that PEFT trained and saved: their updates, and a gauge that changes no logit."""
+"""Adapters that PEFT trained and saved: their updates, and a gauge that changes no
+logit.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ CASES = {
     "GPT-2": (gpt2, {"r": 3, "target_modules": ["c_attn"], "fan_in_fan_out": True}),
     "DoRA": (llama, LLAMA | {"use_dora": True}),
     "trained head": (llama, LLAMA | {"modules_to_save": ["lm_head"]}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("network", "settings"), CASES.values(), ids=CASES)

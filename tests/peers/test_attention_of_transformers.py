@@ -48,10 +48,30 @@ SMALL: dict[str, Any] = {
     "decoder_start_token_id": 1,
 }
 CAUSAL = (
-    "bloom", "cohere", "gemma", "gemma2", "gemma3_text", "glm", "gpt2", "gpt_neo",
-    "gpt_neox", "gptj", "granite", "llama", "mistral", "mixtral", "opt", "phi", "phi3",
-    "qwen2", "qwen3", "qwen3_moe", "smollm3", "stablelm", "starcoder2",
-)  # fmt: skip
+    "bloom",
+    "cohere",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "glm",
+    "gpt2",
+    "gpt_neo",
+    "gpt_neox",
+    "gptj",
+    "granite",
+    "llama",
+    "mistral",
+    "mixtral",
+    "opt",
+    "phi",
+    "phi3",
+    "qwen2",
+    "qwen3",
+    "qwen3_moe",
+    "smollm3",
+    "stablelm",
+    "starcoder2",
+)
 MASKED = ("bert", "distilbert", "roberta", "xlm-roberta")
 KINDS = {
     **dict.fromkeys(CAUSAL, "CausalLM"),

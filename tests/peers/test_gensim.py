@@ -1,4 +1,6 @@
-"""gensim: words and contexts of films that people rated, vectors of words, of documents, and the files it writes."""
+"""gensim: words and contexts of films that people rated, vectors of words, of
+documents, and the files it writes.
+"""
 
 from __future__ import annotations
 

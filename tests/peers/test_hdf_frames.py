@@ -1,4 +1,6 @@
-"""The line that a refusal prints for a data frame in HDF5 is run on files that pandas wrote."""
+"""The line that a refusal prints for a data frame in HDF5 is run on files that pandas
+wrote.
+"""
 
 from __future__ import annotations
 

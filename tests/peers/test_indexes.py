@@ -1,4 +1,6 @@
-"""Indexes of FAISS and hnswlib, live: whole vectors and ids; what has only compressed ones is refused."""
+"""Indexes of FAISS and hnswlib, live: whole vectors and ids; what has only compressed
+ones is refused.
+"""
 
 from __future__ import annotations
 

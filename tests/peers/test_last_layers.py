@@ -1,4 +1,6 @@
-"""Networks of torch whose names do not tell which layer is the last one, and inputs that are no hidden states."""
+"""Networks of torch whose names do not tell which layer is the last one, and inputs
+that are no hidden states.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""scikit-learn, Keras and torch: what gives a label's probability is read with what reaches it."""
+"""scikit-learn, Keras and torch: what gives a label's probability is read with what
+reaches it.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,14 @@ def held(library: str, model: str, column: str = "scores") -> Any:
     return pytest.mark.holds(column, library=library, model=model)
 
 
-CLASSIFIERS = ("LogisticRegression", "Pipeline", "GridSearchCV", "Pipeline of GridSearchCV", "MLPClassifier",
-               "SGDClassifier")  # fmt: skip
+CLASSIFIERS = (
+    "LogisticRegression",
+    "Pipeline",
+    "GridSearchCV",
+    "Pipeline of GridSearchCV",
+    "MLPClassifier",
+    "SGDClassifier",
+)
 
 
 def estimators() -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""The line that a refusal prints for a pickle is run on files that PyTorch and gensim wrote."""
+"""The line that a refusal prints for a pickle is run on files that PyTorch and gensim
+wrote.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ IDS = [f"i{k}" for k in range(len(ITEMS))]
 
 
 def stepped() -> dict[str, Any]:
-    """Return the state of an optimizer, which holds tensors of the shapes of the weights."""
+    """Return the state of an optimizer, which holds tensors of the shapes of the
+    weights.
+    """
     network = Towers()
     optimizer = torch.optim.Adam(network.parameters())
     sum(x.sum() for x in network.parameters()).backward()

@@ -6,8 +6,12 @@ import re
 import pytest
 from peers.table import PAGE
 
-RECIPES = {path.name: re.findall(r"```python peers\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
-           for path in PAGE.parent.glob("*.md")}  # fmt: skip
+RECIPES = {
+    path.name: re.findall(
+        r"```python peers\n(.*?)```", path.read_text("utf-8"), re.DOTALL
+    )
+    for path in PAGE.parent.glob("*.md")
+}
 
 
 @pytest.mark.parametrize("page", [page for page, texts in RECIPES.items() if texts])

@@ -1,4 +1,6 @@
-"""Recommenders that the libraries themselves trained: their scores, files, ids and what others read of them."""
+"""Recommenders that the libraries themselves trained: their scores, files, ids and what
+others read of them.
+"""
 
 from __future__ import annotations
 

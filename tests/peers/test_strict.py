@@ -1,4 +1,6 @@
-"""Networks that do more than multiply what their names promise: read right with the library itself, or refused."""
+"""Networks that do more than multiply what their names promise: read right with the
+library itself, or refused.
+"""
 
 from __future__ import annotations
 
@@ -188,8 +190,11 @@ class Autoencoder(torch.nn.Module):
         return self.decoder(self.fc(x))
 
 
-@pytest.mark.parametrize("network", [Classifier(torch.nn.Sigmoid()), Cosines(), Autoencoder()],
-                         ids=lambda network: type(network).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "network",
+    [Classifier(torch.nn.Sigmoid()), Cosines(), Autoencoder()],
+    ids=lambda network: type(network).__name__,
+)
 def test_what_is_called_as_a_head_and_is_none(network: Any) -> None:
     with pytest.raises(InputError):
         load(network.eval(), inputs=X)
@@ -265,8 +270,17 @@ def test_networks_of_other_tasks_are_no_softmax_over_labels(
 ) -> None:
     import transformers
 
-    small = {"vocab_size": 30, "hidden_size": 8, "dim": 8, "intermediate_size": 8, "hidden_dim": 8, "n_heads": 2,
-             "num_attention_heads": 2, "num_hidden_layers": 1, "n_layers": 1}  # fmt: skip
+    small = {
+        "vocab_size": 30,
+        "hidden_size": 8,
+        "dim": 8,
+        "intermediate_size": 8,
+        "hidden_dim": 8,
+        "n_heads": 2,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 1,
+        "n_layers": 1,
+    }
     config = getattr(transformers, f"{name}Config")(**small, **TASKS[task])
     live = getattr(transformers, f"{name}For{task.partition(' ')[0]}")(config).eval()
     live.save_pretrained(tmp_path)

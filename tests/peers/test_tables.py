@@ -83,8 +83,11 @@ def of_pandas(folder: Path) -> list[Path]:
 
 
 WRITERS: dict[str, Callable[[Path], list[Path]]] = {
-    "polars": of_polars, "duckdb": of_duckdb, "pyarrow": of_pyarrow, "pandas": of_pandas,
-}  # fmt: skip
+    "polars": of_polars,
+    "duckdb": of_duckdb,
+    "pyarrow": of_pyarrow,
+    "pandas": of_pandas,
+}
 
 
 def each(column: str) -> Any:

@@ -1,4 +1,6 @@
-"""TransformerLens: its bridges to networks of its own and of transformers give their own logits."""
+"""TransformerLens: its bridges to networks of its own and of transformers give their
+own logits.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def native(folder: Path) -> Any:
 
 
 def bridged(folder: Path, kind: str, **more: Any) -> Any:
-    """Make a bridge to a small random network of transformers, with a tokenizer that knows no words."""
+    """Make a bridge to a small random network of transformers, with a tokenizer that
+    knows no words.
+    """
     import transformers
     from tokenizers import Tokenizer, models
     from transformer_lens import TransformerBridge

@@ -1,6 +1,8 @@
-"""transformers: small random networks of many architectures; what is read of them gives the network's own logits.
+"""transformers: small random networks of many architectures; what is read of them gives
+the network's own logits.
 
-Every gain, bias and buffer is random, so that one that is missed, doubled or taken for another shows.
+Every gain, bias and buffer is random, so that one that is missed, doubled or taken for
+another shows.
 """
 
 from __future__ import annotations
@@ -25,31 +27,144 @@ pytestmark = pytest.mark.skipif(
 TOKENS = 53
 SMALL = {
     **dict.fromkeys(("vocab_size",), TOKENS),
-    **dict.fromkeys(("hidden_size", "d_model", "n_embd", "embedding_size", "dim", "word_embed_proj_dim",
-                     "attention_hidden_size"), 16),
-    **dict.fromkeys(("intermediate_size", "d_ff", "ffn_dim", "encoder_ffn_dim", "decoder_ffn_dim", "hidden_dim"), 32),
-    **dict.fromkeys(("num_hidden_layers", "n_layer", "num_layers", "n_layers", "encoder_layers", "decoder_layers"), 2),
-    **dict.fromkeys(("num_attention_heads", "n_head", "num_heads", "n_heads", "encoder_attention_heads",
-                     "decoder_attention_heads", "head_dim", "d_kv", "rotary_dim", "state_size", "time_step_rank"), 4),
-    **dict.fromkeys(("num_key_value_heads", "num_local_experts", "num_experts", "conv_kernel", "expand"), 2),
+    **dict.fromkeys(
+        (
+            "hidden_size",
+            "d_model",
+            "n_embd",
+            "embedding_size",
+            "dim",
+            "word_embed_proj_dim",
+            "attention_hidden_size",
+        ),
+        16,
+    ),
+    **dict.fromkeys(
+        (
+            "intermediate_size",
+            "d_ff",
+            "ffn_dim",
+            "encoder_ffn_dim",
+            "decoder_ffn_dim",
+            "hidden_dim",
+        ),
+        32,
+    ),
+    **dict.fromkeys(
+        (
+            "num_hidden_layers",
+            "n_layer",
+            "num_layers",
+            "n_layers",
+            "encoder_layers",
+            "decoder_layers",
+        ),
+        2,
+    ),
+    **dict.fromkeys(
+        (
+            "num_attention_heads",
+            "n_head",
+            "num_heads",
+            "n_heads",
+            "encoder_attention_heads",
+            "decoder_attention_heads",
+            "head_dim",
+            "d_kv",
+            "rotary_dim",
+            "state_size",
+            "time_step_rank",
+        ),
+        4,
+    ),
+    **dict.fromkeys(
+        (
+            "num_key_value_heads",
+            "num_local_experts",
+            "num_experts",
+            "conv_kernel",
+            "expand",
+        ),
+        2,
+    ),
     **dict.fromkeys(("n_positions", "max_position_embeddings"), 64),
-    "num_experts_per_tok": 1, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "sliding_window": 8,
+    "num_experts_per_tok": 1,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "sliding_window": 8,
     "decoder_start_token_id": 1,
-}  # fmt: skip
+}
 CAUSAL = [
-    "biogpt", "bloom", "codegen", "cohere", "cohere2", "ernie4_5", "falcon", "falcon_mamba", "gemma", "gemma2",
-    "gemma3_text", "glm", "gpt2", "gpt_bigcode", "gpt_neox", "gpt_oss", "gptj", "granite", "helium", "llama", "mamba",
-    "mistral", "mixtral", "mpt", "nemotron", "olmo2", "opt", "persimmon", "phi", "phi3", "qwen2", "qwen3", "rwkv",
-    "smollm3", "stablelm", "starcoder2", "xglm",
-]  # fmt: skip
+    "biogpt",
+    "bloom",
+    "codegen",
+    "cohere",
+    "cohere2",
+    "ernie4_5",
+    "falcon",
+    "falcon_mamba",
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "glm",
+    "gpt2",
+    "gpt_bigcode",
+    "gpt_neox",
+    "gpt_oss",
+    "gptj",
+    "granite",
+    "helium",
+    "llama",
+    "mamba",
+    "mistral",
+    "mixtral",
+    "mpt",
+    "nemotron",
+    "olmo2",
+    "opt",
+    "persimmon",
+    "phi",
+    "phi3",
+    "qwen2",
+    "qwen3",
+    "rwkv",
+    "smollm3",
+    "stablelm",
+    "starcoder2",
+    "xglm",
+]
 MASKED = [
-    "albert", "bert", "camembert", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet", "roberta",
+    "albert",
+    "bert",
+    "camembert",
+    "deberta-v2",
+    "distilbert",
+    "electra",
+    "modernbert",
+    "mpnet",
+    "roberta",
     "xlm-roberta",
-]  # fmt: skip
+]
 TRANSLATING = [
-    "bart", "blenderbot", "blenderbot-small", "led", "longt5", "m2m_100", "marian", "mbart", "mt5", "mvp", "nllb-moe",
-    "pegasus", "pegasus_x", "plbart", "switch_transformers", "t5", "umt5",
-]  # fmt: skip
+    "bart",
+    "blenderbot",
+    "blenderbot-small",
+    "led",
+    "longt5",
+    "m2m_100",
+    "marian",
+    "mbart",
+    "mt5",
+    "mvp",
+    "nllb-moe",
+    "pegasus",
+    "pegasus_x",
+    "plbart",
+    "switch_transformers",
+    "t5",
+    "umt5",
+]
 
 
 def each(column: str) -> Any:
@@ -76,7 +191,9 @@ def small(transformers: Any, name: str, **more: Any) -> Any:
 
 
 class Network:
-    """A network, its logits for some tokens, and the states that reach its layers and its head."""
+    """A network, its logits for some tokens, and the states that reach its layers and
+    its head.
+    """
 
     def __init__(self, name: str, kind: str) -> None:
         import torch
@@ -319,7 +436,9 @@ def test_shards_of_a_checkpoint_are_read_as_one_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shards", ["1GB", "20KB"])
 def test_the_advice_for_a_pickled_checkpoint_works(tmp_path: Path, shards: str) -> None:
-    """Run what the refusal says to run, of a tied head, whose weights two names share, whole and in parts."""
+    """Run what the refusal says to run, of a tied head, whose weights two names share,
+    whole and in parts.
+    """
     import torch
     import transformers
 

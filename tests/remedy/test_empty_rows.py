@@ -1,4 +1,6 @@
-"""Rows without direction: left out of tables of vectors, with count and ids, and kept in models."""
+"""Rows without direction: left out of tables of vectors, with count and ids, and kept
+in models.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Heads with their final norm folded in: the same predictions, in files that keep the names of tokens."""
+"""Heads with their final norm folded in: the same predictions, in files that keep the
+names of tokens.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,8 @@ def test_the_command_fix_writes_folded_heads_with_token_names(embaudit, tmp_path
         result = embaudit("fix", folder, "--as", kind, "--out", f"{kind}.safetensors")
         assert result.code == 0, result.err
         assert result.err.startswith(
-            "final norm: model.norm.weight (RMSNorm, which stretches some axes 8 times as much as others), by the model_type llama"
+            "final norm: model.norm.weight (RMSNorm, which stretches some axes 8 "
+            "times as much as others), by the model_type llama"
         )
         assert "multiplied in" in result.out
         back = load(f"{kind}.safetensors")

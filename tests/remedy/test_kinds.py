@@ -45,7 +45,9 @@ def test_prediction_vectors_of_users_have_the_cosines_of_score_rows():
 
 
 def test_prediction_vectors_of_labels_have_the_cosines_of_double_centred_logits():
-    """Softmax shows no shift of all logits of an input, and the bias absorbs their mean."""
+    """Softmax shows no shift of all logits of an input, and the bias absorbs their
+    mean.
+    """
     head = MODEL.replace(link="softmax", right_bias=np.zeros(30))
     logits = head.scores()
     centred = logits - logits.mean(axis=0)

@@ -24,7 +24,9 @@ AUDITED = {
 
 
 def names(view):
-    """Return the headings of a document, but for names of its own rows, sides and levels."""
+    """Return the headings of a document, but for names of its own rows, sides and
+    levels.
+    """
     tables = [*view.tables, *(lists.table for lists in view.lists)]
     found = {heading for table in tables for heading in table.headings}
     if view.glance is not None:

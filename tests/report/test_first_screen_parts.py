@@ -83,8 +83,13 @@ def test_a_part_that_is_empty_is_left_out():
         "\n\n"
     )
     assert [part.split()[0] for part in parts] == [
-        "model.npz:", "Are", "Use", "EMB407", "item-item", "Everything:",
-    ]  # fmt: skip
+        "model.npz:",
+        "Are",
+        "Use",
+        "EMB407",
+        "item-item",
+        "Everything:",
+    ]
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ from embaudit.report.schemas import record, schema
 
 @pytest.fixture(scope="module")
 def records():
-    """Return records of audits of a model of two sides, a head and vectors, read back from JSON."""
+    """Return records of audits of a model of two sides, a head and vectors, read back
+    from JSON.
+    """
     draw = np.random.default_rng(0)
     users = draw.standard_normal((40, 4))
     items = draw.standard_normal((30, 4))

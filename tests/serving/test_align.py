@@ -535,7 +535,8 @@ HEAD = FactorModel.from_softmax(OLD.right)
         (
             OLD,
             random_model(2, k=6, **NAMED),
-            r"the model to align must be one of at most 5 dimensions, as the other model "
+            r"the model to align must be one of at most 5 dimensions, as the other "
+            r"model "
             r"has; got 6",
         ),
         (OLD, OLD.replace(left=None, left_ids=None), "must be one of users and items"),

@@ -1,8 +1,8 @@
 """The truncated SVD against singular values that are known by construction.
 
 Size and storage of a matrix decide how it is decomposed: by LAPACK if the smaller side
-has at most 500 rows, from its Gram matrix if the smaller side has at most 4,000 rows and
-the matrix is dense or not large, and otherwise by Krylov iteration.
+has at most 500 rows, from its Gram matrix if the smaller side has at most 4,000 rows
+and the matrix is dense or not large, and otherwise by Krylov iteration.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ def test_the_residual_is_the_one_of_its_definition(solver: str) -> None:
 def test_dense_data_give_the_result_of_sparse_data(
     solver: str, tolerance: float
 ) -> None:
-    """Vectors of the Krylov iteration agree to fewer digits with those of the Gram matrix."""
+    """Vectors of the Krylov iteration agree to fewer digits with those of the Gram
+    matrix.
+    """
     X, _ = with_spectrum(SHAPES[solver]["tall"], DECAYING)
     sparse, dense = truncated_svd(X, 5), truncated_svd(X.toarray(), 5)
     np.testing.assert_allclose(dense.singular_values, sparse.singular_values, rtol=1e-9)

@@ -1,4 +1,6 @@
-"""Random models whose directions nearly vanish, in every storage: what gauges computed in float64 must not spoil."""
+"""Random models whose directions nearly vanish, in every storage: what gauges computed
+in float64 must not spoil.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ STORAGE = (np.float16, np.float32, np.float64)
 
 
 def _rows(draw, n, spectrum, turn, *, unit):
-    """Draw n rows with these lengths of their axes: plain, with copies, short of a column, or far from the origin."""
+    """Draw n rows with these lengths of their axes: plain, with copies, short of a
+    column, or far from the origin.
+    """
     k = len(spectrum)
     x = draw.standard_normal((n, k)) * spectrum @ turn
     shape = draw.integers(6)
@@ -28,7 +32,9 @@ def _rows(draw, n, spectrum, turn, *, unit):
 
 
 def collapsed_model(seed: int) -> FactorModel:
-    """Draw a model: its link, biases, storage, one side or two, and spectra that fall to 1e-12 at once or gradually."""
+    """Draw a model: its link, biases, storage, one side or two, and spectra that fall
+    to 1e-12 at once or gradually.
+    """
     draw = np.random.default_rng(seed)
     low, high = (
         ([60, 60, 10], [250, 250, 24])
@@ -68,7 +74,9 @@ def collapsed_model(seed: int) -> FactorModel:
 def collapsed_towers(
     collapse: float, *, dtype=np.float32, link="identity"
 ) -> FactorModel:
-    """Return two towers of 200 unit rows in four dimensions, and in twelve more as far as training left them."""
+    """Return two towers of 200 unit rows in four dimensions, and in twelve more as far
+    as training left them.
+    """
     draw = np.random.default_rng(1)
     lengths = np.append(np.linspace(1.3, 0.8, 4), np.full(12, collapse))
     turn = np.linalg.qr(draw.standard_normal((16, 16)))[0]

@@ -70,8 +70,17 @@ def _on_a_plane(x, draw):
 
 
 SHAPES = (
-    *[_plain] * 8, _alike, _twins, _parallel, _zero_row, _nothing, _constant_column, _no_column, _axes, _on_a_plane,
-)  # fmt: skip
+    *[_plain] * 8,
+    _alike,
+    _twins,
+    _parallel,
+    _zero_row,
+    _nothing,
+    _constant_column,
+    _no_column,
+    _axes,
+    _on_a_plane,
+)
 
 
 def random_model(number: int) -> FactorModel:

@@ -1,6 +1,8 @@
-"""The truth table: small models whose equivalent models are known by construction, and what an audit must say of them.
+"""The truth table: small models whose equivalent models are known by construction, and
+what an audit must say of them.
 
-Nothing here is computed by the package. F, P and U stand for cosines that are free, pinned or undecided.
+Nothing here is computed by the package. F, P and U stand for cosines that are free,
+pinned or undecided.
 """
 
 from __future__ import annotations
@@ -116,7 +118,7 @@ BIASES = {
     "right": ("right_bias",),
     "both": ("left_bias", "right_bias"),
 }
-#                      no bias  left  right  both: cosines of the right side, then of the left one
+# no bias  left  right  both: cosines of the right side, then of the left one
 LINE = {
     # A sign is turned by a shift alone.
     "identity": ("PP", "FP", "PF", "FF"),
@@ -377,10 +379,19 @@ def shapes() -> Iterator[Row]:
     unit = drawn(8, 2)
     unit = vectors(unit / np.linalg.norm(unit, axis=1, keepdims=True))
     yield Row(
-        "unit rows of nobody knows what", unit, alone, {"EMB409": "tip", **TWO},
-        ("have length 1", "In the first case the cosines can be fixed, if the rows span enough directions", "`--objective cosine`", "`--compared cosine`"),
-        ("fixed, whatever",), answer=OPEN,
-    )  # fmt: skip
+        "unit rows of nobody knows what",
+        unit,
+        alone,
+        {"EMB409": "tip", **TWO},
+        (
+            "have length 1",
+            "In the first case the cosines can be fixed, if the rows span enough directions",
+            "`--objective cosine`",
+            "`--compared cosine`",
+        ),
+        ("fixed, whatever",),
+        answer=OPEN,
+    )
     same = ("if the other side has full rank", "The other side was not loaded")
     other = (
         "The declared training minimises",
@@ -441,10 +452,14 @@ def shapes() -> Iterator[Row]:
         ("the origin that cosines are measured from is a convention",),
     )
     yield Row(
-        "a head of which few labels are asked", head(centred(40, 4) + 2), alone, {"EMB301": "issue", **TWO},
+        "a head of which few labels are asked",
+        head(centred(40, 4) + 2),
+        alone,
+        {"EMB301": "issue", **TWO},
         (" of 6 sampled labels keep their nearest label", "pairs looked at (50 of"),
-        ("of the labels have another", "% of the labels", "all pairs"), {"n_lists": 1},
-    )  # fmt: skip
+        ("of the labels have another", "% of the labels", "all pairs"),
+        {"n_lists": 1},
+    )
     # Without the mean row each of the six directions has another nearest one; of all
     # twenty labels four have.
     few, hardly = (
@@ -452,11 +467,13 @@ def shapes() -> Iterator[Row]:
         [[5.0, 2.0]] * 8 + [[1.0, 1.0]] * 8,
     )
     yield Row(
-        "a head most labels of which were hardly trained", head([*few, *hardly]), alone,
+        "a head most labels of which were hardly trained",
+        head([*few, *hardly]),
+        alone,
         {"EMB301": "issue", "EMB401": "issue", **TWO},
         ("6 of 6 labels (duplicates counted once) get another nearest label",),
         ("changes 20 %", "copies included"),
-    )  # fmt: skip
+    )
     line = head([[float(x)] for x in range(-4, 5) if x])
     yield Row(
         "a head on a line",
@@ -464,7 +481,8 @@ def shapes() -> Iterator[Row]:
         alone,
         TWO,
         (
-            "subtracting the mean row changes little, but other shifts of all rows keep the predictions",
+            "subtracting the mean row changes little, but other shifts of all rows "
+            "keep the predictions",
         ),
         ("rescaled",),
         answer=CONVENTION,
@@ -933,9 +951,14 @@ def wrong_before() -> Iterator[Row]:
         ("more than 1 of 2",),
     )
     yield Row(
-        "4 bounds of rankings", user(p, q, link="ranking"), FREE, TWO, ("its rankings do not",), ("every equivalent",),
+        "4 bounds of rankings",
+        user(p, q, link="ranking"),
+        FREE,
+        TWO,
+        ("its rankings do not",),
+        ("every equivalent",),
         whole=False,
-    )  # fmt: skip
+    )
     constant = user(
         np.column_stack([p, np.full(9, 3.0)]), drawn(8, 3, 1), item_bias=np.zeros(8)
     )
@@ -1180,7 +1203,9 @@ def unused_columns() -> Iterator[Row]:
 
 
 def compared() -> Iterator[Row]:
-    """One table whose rows were compared with each other, and unit rows of which nobody said what was trained."""
+    """One table whose rows were compared with each other, and unit rows of which nobody
+    said what was trained.
+    """
     pinned, never = (
         {"right": "P"},
         ("Only items were loaded", "multiplied with", "probe rows"),
@@ -1390,7 +1415,9 @@ def compared() -> Iterator[Row]:
 
 
 def by_distance() -> Iterator[Row]:
-    """Tables whose rows were compared by distance, which fixes no cosine, and rows of hardly any length."""
+    """Tables whose rows were compared by distance, which fixes no cosine, and rows of
+    hardly any length.
+    """
     alone, issue = {"right": "F"}, {"EMB101": "issue"}
     rows, small = drawn(40, 4), unit(drawn(40, 4)) * np.linspace(0.1, 0.9, 40)[:, None]
     vectors = FactorModel.from_vectors
@@ -1467,10 +1494,12 @@ def by_distance() -> Iterator[Row]:
 
 
 def nearly_alike() -> Iterator[Row]:
-    """Tables a part of whose rows is far closer to another row than usual, and tables of which none is.
+    """Tables a part of whose rows is far closer to another row than usual, and tables
+    of which none is.
 
-    If 20 of 100 rows have a copy with noise, 40 of 120 rows are near another one. Lists hold one row of each group of
-    copies: of 120 rows with 20 copies only 100 are listed. Rows with noise are no copies, so all 120 are listed.
+    If 20 of 100 rows have a copy with noise, 40 of 120 rows are near another one. Lists
+    hold one row of each group of copies: of 120 rows with 20 copies only 100 are
+    listed. Rows with noise are no copies, so all 120 are listed.
     """
     once = "duplicates counted once"
     alone, rows, noise = {"right": "F"}, drawn(100, 16), drawn(20, 16, 1)
@@ -1612,7 +1641,9 @@ def answered() -> Iterator[Row]:
 
 
 def rows_alike() -> Iterator[Row]:
-    """What rows are like, whatever they predict; each trait with a model just short of it."""
+    """What rows are like, whatever they predict; each trait with a model just short of
+    it.
+    """
     user, vectors, alone = (
         FactorModel.from_user_item,
         FactorModel.from_vectors,
@@ -1621,9 +1652,13 @@ def rows_alike() -> Iterator[Row]:
     x, axis = drawn(200, 20, 1), np.eye(20)[0]
     shares = {"EMB403": "tip"}
     yield Row(
-        "t items share a direction", user(drawn(30, 20), x + 5 * axis), FREE, {**shares, **TWO},
-        ("adds a number to all scores of each user",), ("changes no score, so either",),
-    )  # fmt: skip
+        "t items share a direction",
+        user(drawn(30, 20), x + 5 * axis),
+        FREE,
+        {**shares, **TWO},
+        ("adds a number to all scores of each user",),
+        ("changes no score, so either",),
+    )
     biased = user(drawn(30, 20), x + 1.1, user_bias=np.zeros(30))
     yield Row(
         "t the same, a user bias",
@@ -1736,7 +1771,9 @@ def scores_a_little_off() -> Iterator[Row]:
 
 
 def norms() -> Iterator[Row]:
-    """Heads behind a final norm; by construction folding gives 2 of 40 labels, and 2 of 42, another nearest one."""
+    """Heads behind a final norm; by construction folding gives 2 of 40 labels, and 2 of
+    42, another nearest one.
+    """
     alone, turns = {"right": "F"}, {"EMB307": "issue", **TWO}
     head, gains = (
         FactorModel.from_softmax(centred(40, 5)),
@@ -1814,8 +1851,8 @@ def norms() -> Iterator[Row]:
 def tied_heads() -> Iterator[Row]:
     """Heads that are also the input embeddings, that may be, and that are not.
 
-    Without its mean row (1, 1, ..., 1) the head is another one, and the tied network has
-    other inputs, too; nothing about the head alone tells whether it is tied.
+    Without its mean row (1, 1, ..., 1) the head is another one, and the tied network
+    has other inputs, too; nothing about the head alone tells whether it is tied.
     """
     alone, stretch = {"right": "F"}, np.array([1.0, 5.0, 0.5, 2.0, 1.0])
     shares = Tying("tied", "wte.weight", "the checkpoint holds no other head")
@@ -1872,9 +1909,11 @@ def tied_heads() -> Iterator[Row]:
 
 
 def _turning(others: int) -> FactorModel:
-    """One label that a stretch of the last axis brings to another one, four and others that it does not, and mirrored.
+    """One label that a stretch of the last axis brings to another one, four and others
+    that it does not, and mirrored.
 
-    Its nearest is 0.16 away on that axis, the next 0.2 away on another; both have one 0.02 away in their direction.
+    Its nearest is 0.16 away on that axis, the next 0.2 away on another; both have one
+    0.02 away in their direction.
     """
     away = [
         (1.0, np.tan(0.2), 0.0),
@@ -1894,7 +1933,9 @@ def _turning(others: int) -> FactorModel:
 
 
 def _counted() -> FactorModel:
-    """Factors with equal Gram matrices weighted by 1 and 16 interactions of users, 4 of items; κ = 16^¼ as they are."""
+    """Factors with equal Gram matrices weighted by 1 and 16 interactions of users, 4 of
+    items; κ = 16^¼ as they are.
+    """
     axes = np.array([[1.0, 0], [0, 1.0], [-1.0, 0], [0, -1.0]] * 2) / 2
     users = axes / np.where(axes[:, :1] != 0, 1, 4)
     return FactorModel.from_user_item(users, axes / 2, objective="factors")

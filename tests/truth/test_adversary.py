@@ -1,4 +1,6 @@
-"""The adversary breaks what is free and cannot break what is pinned, for every link and pattern of biases."""
+"""The adversary breaks what is free and cannot break what is pinned, for every link and
+pattern of biases.
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,9 @@ def sides(model):
 
 @pytest.fixture(scope="module")
 def searched():
-    """Whether the fibre says that a side moves, and whether it was moved, by number and role."""
+    """Whether the fibre says that a side moves, and whether it was moved, by number and
+    role.
+    """
     found = {}
     for number in range(NUMBER):
         model = random_model(number)

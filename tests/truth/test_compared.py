@@ -29,7 +29,9 @@ MEAN = W.mean(axis=0)
 
 @dataclass(frozen=True)
 class Head:
-    """A head of a file, and the gains of the norm before it; no gains where it has none."""
+    """A head of a file, and the gains of the norm before it; no gains where it has
+    none.
+    """
 
     rows: np.ndarray
     gain: np.ndarray | None = None
@@ -54,12 +56,14 @@ APART = "condition number 8"
 """κ of the gauge between the norms, max γ / min γ."""
 ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
     "the same": (
-        STORED, STORED,
+        STORED,
+        STORED,
         ("predict the same", "Nothing to do"),
         (*ROUNDING, APART),
     ),
     "folded": (
-        STORED, FOLDED,
+        STORED,
+        FOLDED,
         (
             "predict the same",
             f"A change of axes (one scale for each dimension, {APART}) explains",
@@ -70,56 +74,74 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
         (*ROUNDING, "no gauge moves"),
     ),
     "rounded to 8 bits": (
-        STORED, Head(W, GAIN, "Q8_0"),
+        STORED,
+        Head(W, GAIN, "Q8_0"),
         (),
         (*ROUNDING, "predict the same", "A change of axes ("),
     ),
     "folded and rounded": (
-        STORED, Head(W * GAIN, np.ones(32), "Q8_0"),
+        STORED,
+        Head(W * GAIN, np.ones(32), "Q8_0"),
         ("A change of axes (one", "lost to a change of axes"),
         (*ROUNDING, "predict the same", "SAME"),
     ),
     "centred, folded and rounded": (
-        STORED, Head((W - MEAN) * GAIN, np.ones(32), "Q8_0"),
-        ("A change of axes (", "42 % are lost to a change of axes and 1 % are lost to a real change"),
+        STORED,
+        Head((W - MEAN) * GAIN, np.ones(32), "Q8_0"),
+        (
+            "A change of axes (",
+            "42 % are lost to a change of axes and 1 % are lost to a real change",
+        ),
         (*ROUNDING, "predict the same"),
     ),
     "trained further": (
-        STORED, Head(OTHER, GAIN),
+        STORED,
+        Head(OTHER, GAIN),
         ("Compare heads with their norms folded in", "A change of axes can still"),
         (*ROUNDING, "predict the same", "no gauge moves", "no matter of coordinates"),
     ),
     "another norm, which no fold makes up for": (
-        STORED, Head(W, np.ones(32)),
+        STORED,
+        Head(W, np.ones(32)),
         (),
         (*ROUNDING, "predict the same"),
     ),
     "a LayerNorm folded": (
-        Head(W, GAIN, shift=SHIFT), Head(W * GAIN, np.ones(32), shift=SHIFT / GAIN),
+        Head(W, GAIN, shift=SHIFT),
+        Head(W * GAIN, np.ones(32), shift=SHIFT / GAIN),
         ("predict the same", "A change of axes ("),
         ROUNDING,
     ),
     "norms of two kinds": (
-        STORED, Head(W, GAIN, shift=SHIFT),
+        STORED,
+        Head(W, GAIN, shift=SHIFT),
         ("Only one side was loaded",),
         (*ROUNDING, "random states", "The two models predict"),
     ),
     "no norms": (
-        Head(W), Head(W, kind="Q8_0"),
+        Head(W),
+        Head(W, kind="Q8_0"),
         ("Only one side was loaded",),
-        (*ROUNDING, "random states", "two models predict the same", "A change of axes ("),
+        (
+            *ROUNDING,
+            "random states",
+            "two models predict the same",
+            "A change of axes (",
+        ),
     ),
     "a norm on one side": (
-        STORED, Head(W * GAIN),
+        STORED,
+        Head(W * GAIN),
         ("Only one side was loaded", "could explain"),
         (*ROUNDING, "random states", "explains"),
     ),
     "whole numbers in F16": (
-        Head(np.round(8 * W), GAIN), Head(np.round(8 * W), GAIN, "F16"),
+        Head(np.round(8 * W), GAIN),
+        Head(np.round(8 * W), GAIN, "F16"),
         ("predict the same", "Nothing to do"),
         ROUNDING,
     ),
-}  # fmt: skip
+}
 """By name: two heads, what is said and what is not."""
 
 
@@ -162,7 +184,9 @@ def test_random_states_stand_in_for_inputs_of_two_heads_behind_norms_of_one_kind
 def test_compare_and_fix_agree_that_the_axes_of_a_folded_head_are_a_convention(
     found: dict[str, Comparison], tmp_path: Path
 ) -> None:
-    """The rows of both heads are equal once folded and centred, on the axes that both use."""
+    """The rows of both heads are equal once folded and centred, on the axes that both
+    use.
+    """
     paths = STORED.written(tmp_path / "a.gguf"), FOLDED.written(tmp_path / "b.gguf")
     first, second = (fix(path, "folded-centred") for path in paths)
     np.testing.assert_allclose(first.vectors(), second.vectors(), rtol=1e-5, atol=1e-5)
@@ -173,7 +197,9 @@ def test_compare_and_fix_agree_that_the_axes_of_a_folded_head_are_a_convention(
 def test_a_comparison_separates_the_gauge_from_rounding(
     found: dict[str, Comparison],
 ) -> None:
-    """The gauge part of a folded head is that of the fold; the rest is what rounding moves without any gauge."""
+    """The gauge part of a folded head is that of the fold; the rest is what rounding
+    moves without any gauge.
+    """
     both, fold, eight = (
         found[name].changes["right"]
         for name in ("folded and rounded", "folded", "rounded to 8 bits")

@@ -1,6 +1,8 @@
-"""The check of the predictions raises no false alarm, whatever the model, and misses none that is another.
+"""The check of the predictions raises no false alarm, whatever the model, and misses
+none that is another.
 
-`EMBAUDIT_TOLERANCES=2000` tries as many models, and audits each; `make tolerances` does.
+`EMBAUDIT_TOLERANCES=2000` tries as many models, and audits each; `make tolerances`
+does.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ CHANGE = 1e-3
 
 
 def checked(seed):
-    """Yield each equivalent model of a random one: its drift, and that of a thousandth added to each entry."""
+    """Yield each equivalent model of a random one: its drift, and that of a thousandth
+    added to each entry.
+    """
     draw = np.random.default_rng(seed)
     model = collapsed_model(seed)
     whole = evidence.with_probes(model, draw)
@@ -85,7 +89,9 @@ def test_audits_of_healthy_models_trust_their_predictions():
 
 
 def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
-    """What float32 keeps beside four dimensions is neither left out, which changes predictions, nor taken for noise."""
+    """What float32 keeps beside four dimensions is neither left out, which changes
+    predictions, nor taken for noise.
+    """
     for exponent in (0.0, 0.25, 0.5, 1.0):
         for collapse in (1e-3, 2e-4, 1e-4, 1e-5, 1e-7):
             model = collapsed_towers(collapse)
@@ -116,7 +122,9 @@ def test_whitened_models_that_leave_directions_alone_are_not_called_prediction_c
 
 
 def test_an_audit_whose_equal_model_is_another_says_so(monkeypatch):
-    """What a gauge makes of a model, off by a thousandth in one row in twenty: not equal, and so said."""
+    """What a gauge makes of a model, off by a thousandth in one row in twenty: not
+    equal, and so said.
+    """
     model = collapsed_towers(2e-4)
     act = Gauge.act
 

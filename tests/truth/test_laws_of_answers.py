@@ -1,7 +1,8 @@
-"""Laws: storage changes no answer, and a gauge changes no statement of what predictions fix.
+"""Laws: storage changes no answer, and a gauge changes no statement of what predictions
+fix.
 
-They hold for every model of the truth table. Whether the answer is NO or BY CONVENTION may differ between equivalent
-models, because it speaks of the rows as stored.
+They hold for every model of the truth table. Whether the answer is NO or BY CONVENTION
+may differ between equivalent models, because it speaks of the rows as stored.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ BEYOND_FLOAT32 = ("f tiny rows with noisy copies", "f huge rows with noisy copie
 
 
 def decides(name, how):
-    """Return True if the way of storing is itself a fact about the model, which may change the answer."""
+    """Return True if the way of storing is itself a fact about the model, which may
+    change the answer.
+    """
     row = TABLE[name]
     return (
         # The mean square of a row behind a final norm is over all columns.
@@ -126,14 +129,18 @@ def test_numbers_that_float16_holds_have_one_answer_in_it_and_in_float64(name):
 
 
 def freedom(model, roles):
-    """Return for each kind of pairs whether its cosines are free (True), pinned (False) or undecided (None)."""
+    """Return for each kind of pairs whether its cosines are free (True), pinned (False)
+    or undecided (None).
+    """
     found = equivalence_class_of(model, roles)
     return {role: found.moves(role) for role in roles}
 
 
 @pytest.mark.parametrize("name", TABLE)
 def test_cosines_are_free_pinned_or_undecided_in_all_equivalent_models_alike(name):
-    """Of as many columns: canonical models leave out what no prediction sees, and with it the room it gave."""
+    """Of as many columns: canonical models leave out what no prediction sees, and with
+    it the room it gave.
+    """
     model, roles = TABLE[name].model, [*TABLE[name].truth]
     expected = freedom(model, roles)
     for one in equivalent_models(model, n_gauges=1, rng=np.random.default_rng(0)):

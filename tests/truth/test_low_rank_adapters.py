@@ -1,4 +1,6 @@
-"""Adapters known by construction: for and against EMB601 and each answer of a comparison."""
+"""Adapters known by construction: for and against EMB601 and each answer of a
+comparison.
+"""
 
 from __future__ import annotations
 
@@ -99,17 +101,23 @@ ANSWERS = {
     "trained a little further": (turned(added(ONE, OTHER, 0.3)), Likeness.ALIKE),
     "undone": (scaled(turned(ONE), -1.0), Likeness.OPPOSITE),
     "as much in common as not, and more": (added(ONE, OTHER, 2.0), Likeness.RELATED),
-    "one module of three": (SOME | {n: OTHER[n] for n in ("layers.1", "layers.2")}, Likeness.RELATED),
+    "one module of three": (
+        SOME | {n: OTHER[n] for n in ("layers.1", "layers.2")},
+        Likeness.RELATED,
+    ),
     "one module, and no other": (SOME, Likeness.RELATED),
     "drawn at random": (OTHER, Likeness.UNRELATED),
     "the same random A": (SAME_INPUTS, Likeness.UNRELATED),
     "the same B": (SAME_OUTPUTS, Likeness.UNRELATED),
     "rows in another order": (
-        {n: (b[np.random.default_rng(5).permutation(64)], a) for n, (b, a) in ONE.items()},
+        {
+            n: (b[np.random.default_rng(5).permutation(64)], a)
+            for n, (b, a) in ONE.items()
+        },
         Likeness.UNRELATED,
     ),
     "before training": (ZERO, Likeness.UNDECIDED),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("modules", "likeness"), ANSWERS.values(), ids=ANSWERS)

@@ -52,8 +52,10 @@ def test_the_verdict_states_the_movement_between_the_models_it_names(name):
     }
     furthest = max(moved, key=lambda label: moved[label].mean())
     said = re.search(
-        r"One equivalent model moves item-item cosines by ([\d.]+) on average, and by ([\d.]+) at most\. Its gauge: "
-        r"(.*?)(?:, κ = [\d.]+)?(?:, a shift of [\d.]+ typical rows?)?\. Of the 4 nearest, (\d+) % stay\.",
+        r"One equivalent model moves item-item cosines by ([\d.]+) on average, and by "
+        r"([\d.]+) at most\. Its gauge: "
+        r"(.*?)(?:, κ = [\d.]+)?(?:, a shift of [\d.]+ typical rows?)?\. Of the 4 "
+        r"nearest, (\d+) % stay\.",
         found.verdict,
     )
     assert said[3] == furthest
@@ -131,7 +133,9 @@ def test_the_verdict_counts_dimensions_that_no_prediction_sees():
 
 
 def test_each_side_misses_its_own_number_of_dimensions():
-    """Predictions see as many dimensions as the side of fewer has, but the other side reaches more."""
+    """Predictions see as many dimensions as the side of fewer has, but the other side
+    reaches more.
+    """
     found = audit(
         FactorModel.from_user_item(drawn(5, 6), drawn(3, 6, 1)), n_gauges=1, n_starts=0
     )
@@ -179,7 +183,9 @@ def test_dimensions_are_counted_as_they_are_stored(columns, title, sees):
 
 @pytest.mark.parametrize("name", ["scores", "a user bias"])
 def test_a_caption_names_the_shifts_of_its_numbers(embaudit, name):
-    """Widths are of a shift as long as a row, lists of a tenth of it, which leaves more uncertain than what ties."""
+    """Widths are of a shift as long as a row, lists of a tenth of it, which leaves more
+    uncertain than what ties.
+    """
     save(MODELS[name], "model.npz")
     said = " ".join(
         embaudit(

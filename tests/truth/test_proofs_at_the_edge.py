@@ -1,4 +1,6 @@
-"""Proven sentences on models at the edge of what they speak of: equal rows, rows of one direction, rounded bounds."""
+"""Proven sentences on models at the edge of what they speak of: equal rows, rows of one
+direction, rounded bounds.
+"""
 
 from __future__ import annotations
 
@@ -148,7 +150,9 @@ def test_shares_of_labels_say_that_copies_are_counted_once():
 
 
 def near_tie():
-    """Ten labels at right angles but for one near tie, and one vector added to all of them."""
+    """Ten labels at right angles but for one near tie, and one vector added to all of
+    them.
+    """
     rows = 3 * np.eye(10, 64) - 0.3
     rows[:, 10:] = 0
     rows[0, 20:22], rows[1, 20], rows[2, 21] = (0.6, 0.59), 1.0, 1.0
@@ -158,7 +162,9 @@ def near_tie():
 
 
 def five_pairs():
-    """Ten labels, each near one other, and a vector at right angles to all of them added: their order stays."""
+    """Ten labels, each near one other, and a vector at right angles to all of them
+    added: their order stays.
+    """
     rows = np.repeat(np.eye(5, 64), 2, axis=0) + 0.3 * np.eye(10, 64, 20)
     return FactorModel.from_softmax(rows - rows.mean(axis=0) + 0.4 * np.eye(1, 64, 60))
 

@@ -1,4 +1,6 @@
-"""What is said of every reading in the table is true, is all there is to say, and stands wherever a person reads it."""
+"""What is said of every reading in the table is true, is all there is to say, and
+stands wherever a person reads it.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,17 @@ from embaudit.io import Reading, inspect, read
 from embaudit.model import as_link
 
 FIELDS = (
-    "left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts",
+    "left",
+    "right",
+    "left_bias",
+    "right_bias",
+    "left_ids",
+    "right_ids",
+    "left_names",
+    "right_names",
+    "left_counts",
     "right_counts",
-)  # fmt: skip
+)
 FILES = [name for name, row in READINGS.items() if row.arrays]
 
 

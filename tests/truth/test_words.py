@@ -1,4 +1,6 @@
-"""Each word that people say of training, on models whose answer is known by construction."""
+"""Each word that people say of training, on models whose answer is known by
+construction.
+"""
 
 from __future__ import annotations
 
@@ -265,9 +267,14 @@ def test_contradictions_are_refused_in_one_sentence(declared, sentence, tmp_path
 
 @pytest.mark.parametrize(
     ("word", "near"),
-    [("clib", "'clip' (cosine of left with right, over a temperature)"), ("sentence_transformer", "'sentence-transformers' (cosine"),
-     ("Spark-ALS", "'spark-als' (user · item)"), ("implicit", "'implicit-als' (user"), ("xyzzy", "it lists them all")],
-)  # fmt: skip
+    [
+        ("clib", "'clip' (cosine of left with right, over a temperature)"),
+        ("sentence_transformer", "'sentence-transformers' (cosine"),
+        ("Spark-ALS", "'spark-als' (user · item)"),
+        ("implicit", "'implicit-als' (user"),
+        ("xyzzy", "it lists them all"),
+    ],
+)
 def test_a_wrong_word_gets_the_nearest(word, near):
     with pytest.raises(InputError) as refused:
         ea.audit(pair(USERS, ITEMS), objective=word)

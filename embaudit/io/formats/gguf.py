@@ -53,9 +53,15 @@ TEXT, LIST = 8, 9
 AXES = 4
 """Axes of a tensor at most, as llama.cpp has it."""
 PLAIN = {
-    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16",
-    "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
-}  # fmt: skip
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "I8": "int8",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+}
 """Types whose numbers are not rounded in blocks."""
 EXACT = ("F64", "F32", "I8", "I16", "I32", "I64")
 """Types that networks are trained in, and integers."""

@@ -51,8 +51,8 @@ def known_code(code: str) -> str:
     >>> known_code("EMB1O4")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a code must be one that `embaudit explain` lists; got 'EMB1O4'; the nearest one is
-    EMB104.
+    embaudit.errors.InputError: a code must be one that `embaudit explain` lists; got
+    'EMB1O4'; the nearest one is EMB104.
     """
     if code not in CODES:
         raise must_be(

@@ -104,11 +104,17 @@ def test_ignored_codes_do_not_stop_the_gate_and_are_listed():
 @pytest.mark.parametrize(
     ("now", "status"),
     [
-        (finding(), "known"), (finding(value=0.22), "known"), (finding(value=0.2201), "worse"),
-        (finding(value=-0.2201), "worse"), (finding(value=0.1), "known"), (finding(value=None), "known"),
-        (finding(severity=ISSUE), "worse"), (finding(role="left"), "new"), (finding("EMB404"), "new"),
+        (finding(), "known"),
+        (finding(value=0.22), "known"),
+        (finding(value=0.2201), "worse"),
+        (finding(value=-0.2201), "worse"),
+        (finding(value=0.1), "known"),
+        (finding(value=None), "known"),
+        (finding(severity=ISSUE), "worse"),
+        (finding(role="left"), "new"),
+        (finding("EMB404"), "new"),
     ],
-)  # fmt: skip
+)
 def test_findings_are_new_worse_or_known_compared_with_a_baseline(
     tmp_path, now, status
 ):
