@@ -225,7 +225,7 @@ class Sentence:
         return tuple(str(part) for part in self.parts if isinstance(part, File))
 
     def map_texts(self, function: Callable[[str], str]) -> Sentence:
-        """Return the sentence with a function applied to its texts, files and values."""
+        """Return the sentence with `function` applied to texts, files and values."""
         parts: list[Part] = []
         for part in self.parts:
             if isinstance(part, str):

@@ -300,9 +300,8 @@ def shares_kept(reference: BestMatches, other: BestMatches, tie: float) -> Float
     Examples
     --------
     >>> rows = np.array([[1.0, 0.0], [3.0, 1.0], [0.9, 0.1]])
-    >>> by_product, by_cosine = (
-    ...     best_matches(Order(measure, rows), rows[:1], 2) for measure in ("dot", "cosine")
-    ... )
+    >>> by_product = best_matches(Order("dot", rows), rows[:1], 2)
+    >>> by_cosine = best_matches(Order("cosine", rows), rows[:1], 2)
     >>> shares_kept(by_product, by_cosine, 1e-9)
     array([0.5])
     """

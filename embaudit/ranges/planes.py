@@ -5,7 +5,7 @@ queries and keys keeps all scores only if it commutes with all these rotations: 
 each plane and scales it. A turn within a plane changes no cosine, and the scales give
 the planes weights `w`. So the cosine of two rows x and y is
 
-    Σ w r / √(Σ w p · Σ w q),   with r = x_b·y_b, p = ‖x_b‖², q = ‖y_b‖² of each block b.
+    Σ w r / √(Σ w p · Σ w q),   with r = x_b·y_b, p = ‖x_b‖², q = ‖y_b‖² per block b.
 
 A block of one column is a coordinate under a diagonal gauge, where r² = p q; in a block
 of more columns r² <= p q.
@@ -110,7 +110,7 @@ def block_ranges(
 
 
 def _terms(x: Floats, y: Floats, blocks: Sequence[Indices]) -> _Terms:
-    """Compute r, p and q of each block of each pair, of rows divided by their lengths."""
+    """Compute r, p and q per block and pair, after dividing rows by their lengths."""
     columns = np.concatenate([np.asarray(block, dtype=np.intp) for block in blocks])
     starts = np.cumsum([0, *(len(block) for block in blocks[:-1])])
     x, y = unit_rows(x[:, columns]), unit_rows(y[:, columns])

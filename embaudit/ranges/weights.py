@@ -172,7 +172,7 @@ def _count_below(
 
 
 def _outward_sums(terms: Floats) -> Floats:
-    """Add up terms, (3, m, k), from the middle of blocks of 2, 4, 8, ... terms outwards.
+    """Add up terms, (3, m, k), outwards from the middle of blocks of 2, 4, 8, ….
 
     Each window is the sum of two of these sums; see `_window_sums`. Differences of
     running sums would be shorter to write, but a gauge of condition 1e6 multiplies the
