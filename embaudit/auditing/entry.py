@@ -30,8 +30,10 @@ class Entry:
     """Reason why a finding matters to a reader of cosines."""
     remedy: str = ""
     """Advice to the reader of a finding."""
-    computed: str = ""
-    """How a finding is computed, and the threshold from which on it is reported."""
+    measured: str = ""
+    """Quantity that decides whether a finding is reported, and how it is computed."""
+    reported: str = ""
+    """Condition under which a finding is reported, and under which it is an issue."""
     reference: str = ""
     """Reference to a text with more."""
     example: str = ""
@@ -72,7 +74,8 @@ class Entry:
             meaning=self.meaning.format_map(names),
             why=self.why.format_map(names),
             remedy=self.remedy.format_map(names),
-            computed=self.computed.format_map(names),
+            measured=self.measured.format_map(names),
+            reported=self.reported.format_map(names),
             reference=self.reference.format_map(names),
             example=self.example.format_map(names),
         )
@@ -101,11 +104,12 @@ class Entry:
     def sections(self) -> tuple[tuple[str, str], ...]:
         """Headings, each with its text."""
         texts = (
+            ("What it measures", self.measured),
+            ("When it is reported", self.reported),
             ("What it means", self.meaning),
             ("For example", self.example),
             ("Why it matters", self.why),
             ("What to do", self.remedy),
-            ("How it is computed", self.computed),
             ("Reference", self.reference),
         )
         return tuple((heading, text) for heading, text in texts if text)

@@ -14,28 +14,32 @@ ENTRY = Entry(
     "EMB601",
     title="the update of an adapter does not fix the cosines of its factors",
     severities=(Severity.ISSUE,),
+    measured=(
+        "For each module, the audit draws an invertible r × r matrix G with condition "
+        "number 100. The pair (B G, G⁻¹ A) has the same update up to rounding, which "
+        "is measured. The nearest rows of B and columns of A are compared between both "
+        "pairs."
+    ),
+    reported=(
+        "If at least 5 % of the neighbours of all modules together differ, and more "
+        "than five lists."
+    ),
     meaning=(
-        "Another pair of factors of a low-rank adapter (LoRA) has the same update "
-        "`B A`, and other nearest rows of B or columns of A."
+        "Another pair of factors of a low-rank adapter (LoRA) has the same update `B "
+        "A`, but other nearest rows of B or columns of A."
     ),
     why=(
         "The network computes the same with both pairs. So cosines of rows of B, and "
         "of columns of A, say nothing about outputs or inputs."
     ),
     remedy=(
-        "Compare rows or columns of the update, which no pair changes. Compare two "
-        "adapters by their updates, too: `embaudit compare ADAPTER OTHER`."
-    ),
-    computed=(
-        "An invertible r × r matrix G of condition number 100 is drawn for each "
-        "module. The pair (B G, G⁻¹ A) has the same update up to rounding, which is "
-        "measured. Reported if it changes at least 5 % of the neighbours of the rows "
-        "of B and the columns of A of all modules together, and more than five lists."
+        "Compare rows or columns of the update, which is the same for all pairs. Also "
+        "compare two adapters by their updates: `embaudit compare ADAPTER OTHER`."
     ),
     reference=(
         "Hu et al.: LoRA (ICLR 2022). Steck, Ekanadham, Kallus: Is Cosine-Similarity "
-        "of Embeddings Really About Similarity? (WWW Companion 2024), for P = B and "
-        "Q = Aᵀ."
+        "of Embeddings Really About Similarity? (WWW Companion 2024), for P = B and Q "
+        "= Aᵀ."
     ),
 )
 

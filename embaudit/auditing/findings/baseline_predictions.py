@@ -15,29 +15,32 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB002",
-    title="{predictions} are not those of the baseline",
+    title="the {predictions} differ from the {predictions} of the baseline",
     severities=(Severity.ISSUE,),
+    measured=(
+        "The JSON of an audit keeps the scores of up to 100 rows of each side, chosen "
+        "by their ids. With `--baseline`, the audit correlates the scores of each of "
+        "these rows with the scores of the same row in the baseline. A model of one "
+        "side alone has no scores, unless its rows are compared with each other."
+    ),
+    reported=(
+        "If the mean correlation of the rows is below 0.5. Also if the correlation is "
+        "below 0.3 for more than 3 % of the rows of a side, and at least four rows."
+    ),
     meaning=(
-        "Under the same ids this model scores other pairs high than the model of the "
-        "baseline did."
+        "For the same ids, this model gives high scores to other pairs than the model "
+        "of the baseline did."
     ),
     why=(
-        "Rows were shuffled, one side is of another run, or training went another way. "
-        "An audit of one model cannot see that: each of these models is sound by "
-        "itself."
+        "Perhaps rows were shuffled, one side comes from another training run, or "
+        "training changed. An audit of one model cannot see this, because each of the "
+        "two models is sound by itself."
     ),
     remedy=(
-        "Check that ids fit their rows and that both sides are of one run. Write a new "
-        "baseline if the change is meant."
+        "Check that each id belongs to its row, and that both sides come from one "
+        "training run. If the change is intended, write a new baseline."
     ),
-    computed=(
-        "An audit's JSON keeps the scores of 100 rows of each side, chosen by their "
-        "ids. `--baseline` correlates them, each row for itself, with those of this "
-        "model. Reported where the mean over the rows is below 0.5. Also reported "
-        "where more than 3 % of the rows of a side, and at least 4, correlate by less "
-        "than 0.3. One side alone has no scores to keep."
-    ),
-    reference="The numbers are `score_sample` of `embaudit schema`.",
+    reference="The field `score_sample` in the schema of the JSON (`embaudit schema`).",
 )
 
 

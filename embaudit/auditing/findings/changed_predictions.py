@@ -16,21 +16,25 @@ ENTRY = Entry(
     "EMB001",
     title="{predictions} did not stay the same: the check itself failed",
     severities=(Severity.ISSUE,),
+    measured=(
+        "The {predictions} of your model are compared with the {predictions} of each "
+        "equivalent model that the audit made, on sampled rows."
+    ),
+    reported=(
+        "If a {prediction} differs by more than rounding explains. The bound is the "
+        "precision of the numbers times κ times the lengths of the factors."
+    ),
     meaning=(
-        "A model that should predict the same as yours does not, by more than rounding "
-        "explains."
+        "An equivalent model should predict the same as your model, but the audit made "
+        "a model that predicts something else."
     ),
     why=(
-        "An audit compares cosines of models that predict the same. If they do not, no "
-        "other figure of it holds."
+        "An audit compares cosines of models with the same {predictions}. If the "
+        "{predictions} differ, no other figure of the audit can be trusted."
     ),
     remedy=(
-        "Look for huge or tiny columns in the factors. If they are ordinary, report "
-        "this as a bug."
-    ),
-    computed=(
-        "{Predictions} before and after each gauge are compared on sampled rows. The "
-        "bound is rounding times κ times the lengths of the factors."
+        "Look for columns with huge or tiny numbers in the factors. If there are no "
+        "such columns, report this as a bug."
     ),
     reference=(
         "Higham: Accuracy and Stability of Numerical Algorithms (SIAM 2002), chapter 3."

@@ -18,25 +18,30 @@ ENTRY = Entry(
     also=("collapse", "dimensional collapse"),
     title="rows use few of their dimensions",
     severities=(Severity.TIP,),
+    measured=(
+        "The number of used dimensions: the fewest eigenvalues of S that add up to "
+        "99.9 % of tr S. Here S is the matrix of second moments of the unit rows (at "
+        "most 100,000 of them). The effective rank is (tr S)² / tr(S²)."
+    ),
+    reported=(
+        "If at most half of the dimensions are used. Because n rows can use at most n "
+        "dimensions, only n dimensions count if n is smaller than the number of "
+        "columns. Not checked for fewer than 8 rows or 8 columns."
+    ),
     meaning=(
         "At most half of the dimensions that the rows could use hold 99.9 % of the "
         "squared length of the unit rows."
     ),
     why=(
-        "The other dimensions hardly tell rows apart. Towers whose training collapsed "
-        "look like this, and so does a table that was padded with zeros. Two rows are "
-        "more often similar by chance than in a table that uses all of its dimensions."
+        "The other dimensions hardly tell rows apart. Encoders whose training "
+        "collapsed look like this, and so does a table that was padded with zeros. Two "
+        "rows are similar by chance more often than in a table that uses all of its "
+        "dimensions."
     ),
     remedy=(
         "Compare with an earlier checkpoint. If training was meant to use so few "
-        "dimensions, store only these: a cosine changes by 0.001 on average at most."
-    ),
-    computed=(
-        "S is the matrix of second moments of the unit rows, of at most 100,000 of "
-        "them. Dimensions are used if they belong to the fewest eigenvalues of S that "
-        "add up to 99.9 % of tr S. Without the other dimensions, a cosine changes by "
-        "0.001 on average at most. The effective rank is (tr S)² / tr(S²). As n rows "
-        "use n dimensions at most, fewer than 8 rows or 8 columns are not judged."
+        "dimensions, you can store only these: without the others, a cosine changes by "
+        "at most 0.001 on average."
     ),
     reference=(
         "Jing, Vincent, LeCun, Tian: Understanding Dimensional Collapse in Contrastive "

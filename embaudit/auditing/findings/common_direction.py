@@ -20,23 +20,26 @@ ENTRY = Entry(
     also=("common direction",),
     title="all rows share one direction",
     severities=(Severity.TIP,),
+    measured=(
+        "The mean cosine of all pairs of rows, computed exactly from the sum of the "
+        "unit rows. For at most 400 rows, the nearest rows before and after centring "
+        "are compared."
+    ),
+    reported=(
+        "If the mean cosine is at least 0.5. Checked if at least 30 rows have "
+        "different directions. Skipped for the labels of a head if EMB301 is reported."
+    ),
     meaning=(
-        "Two rows picked at random have a high cosine, because every row has the same "
-        "large part."
+        "Two random rows have a high cosine, because all rows have a large component "
+        "in common."
     ),
     why=(
-        "A cosine of 0.8 says little where any two rows have 0.7. The common part is "
-        "no similarity of two rows."
+        "A cosine of 0.8 says little if two random rows have a cosine of 0.7. The "
+        "common component is no similarity of two rows."
     ),
     remedy=(
-        "Read a cosine against those of random pairs. Where centring is a gauge, "
-        "centred rows are as good."
-    ),
-    computed=(
-        "The mean cosine of all pairs is exact: it is read from the sum of the unit "
-        "rows. Reported from 0.5 on. The nearest rows of 400 rows at most are sought "
-        "before and after centring. Checked where 30 rows or more have a direction. "
-        "Left out where EMB301 says it."
+        "Compare a cosine with the cosines of random pairs. If centring is a gauge, "
+        "centred rows are as good as the stored rows."
     ),
     reference="Mu, Viswanath: All-but-the-Top (ICLR 2018).",
 )

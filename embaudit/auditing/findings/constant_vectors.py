@@ -15,18 +15,22 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB407",
-    title="vectors alone have something the same in every row",
+    title="vectors of one side hold the same number in every row",
     severities=(Severity.TIP,),
-    meaning="A column, or a mixture of columns, is one number in all rows.",
+    measured=(
+        "The audit searches the vectors for constant columns and, if there are none, "
+        "for a mixture of columns that is constant up to rounding."
+    ),
+    reported=(
+        "If there is such a column or mixture, and only one side is loaded. If both "
+        "sides are loaded, EMB204 is reported instead. Not checked for heads."
+    ),
+    meaning="A column, or a mixture of columns, has the same number in all rows.",
     why=(
-        "Libraries keep biases so. Cosines count the number as a similarity of any two "
-        "rows."
+        "Libraries store biases in this way. Cosines count the number as a similarity "
+        "of any two rows."
     ),
-    remedy="Leave it out before taking cosines, if it was a bias.",
-    computed=(
-        "A direction in which the rows do not differ by more than rounding. Where both "
-        "sides are loaded, EMB204 says it."
-    ),
+    remedy="If the number is a bias, remove it before you compute cosines.",
     reference=(
         "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender "
         "Systems (Computer 42, 2009)."

@@ -17,20 +17,22 @@ ENTRY = Entry(
     "EMB306",
     title="the mean row contradicts the weight decay declared for the head",
     severities=(Severity.TIP,),
+    measured="The length of the mean row, divided by the median length of a row.",
+    reported=(
+        "If the quotient exceeds 0.01, the declared objective has weight decay on all "
+        "labels, and a shift of all labels changes no probability."
+    ),
     meaning=(
-        "Where weight decay on all labels has come to rest, the label rows add up to "
-        "zero. These do not."
+        "At a minimum of a loss with equal weight decay on all labels, the label rows "
+        "add up to zero. These label rows do not."
     ),
     why=(
-        "The declared objective does not describe this head, so what it would pin down "
-        "is not pinned."
+        "The declared objective does not describe this head, so nothing shows that its "
+        "penalty chose the cosines."
     ),
     remedy=(
-        "Check the declaration: training stopped early, some labels were decayed "
-        "otherwise, or none were."
-    ),
-    computed=(
-        "Length of the mean row over the median length of a row; reported above 0.01."
+        "Check the declaration: perhaps training stopped early, some labels had "
+        "another decay, or there was no decay."
     ),
     reference=(
         "Nielsen: Why not to use Cosine Similarity between Label Representations "

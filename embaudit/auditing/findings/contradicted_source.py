@@ -13,11 +13,20 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB106",
-    title="the declared training is not the one that the file states",
+    title="the declared training contradicts the training that the file states",
     severities=(Severity.ISSUE,),
+    measured=(
+        "The audit looks up two objectives in the table of objectives (in "
+        "docs/reading.md): the objective that you declared (`--objective`), and the "
+        "objective that the file states."
+    ),
+    reported=(
+        "If the two objectives have different laws. Two words for one law, such as "
+        "implicit-als and factors, do not contradict each other."
+    ),
     meaning=(
-        "The file says how the model was trained, and the declaration of this audit "
-        "(`--objective`) says something else."
+        "The file says how the model was trained, and your declaration says something "
+        "else."
     ),
     why=(
         "Some objectives choose the cosines and some leave them free, so the answer "
@@ -28,11 +37,6 @@ ENTRY = Entry(
         "If the file is right, do not declare the objective. If the file is wrong, "
         "write another file with the right objective: "
         "`embaudit.save(embaudit.load(FILE, objective=NAME), NEW)`."
-    ),
-    computed=(
-        "Both objectives are looked up in the table of objectives (in "
-        "docs/reading.md). Reported if they have different laws: two words for one "
-        "law, such as implicit-als and factors, do not contradict each other."
     ),
     reference="The table of objectives in docs/reading.md.",
 )

@@ -20,24 +20,31 @@ ENTRY = Entry(
         "or left open by a temperature"
     ),
     severities=(Severity.TIP,),
+    measured=(
+        "The audit looks up the declared objective in the table of objectives (in "
+        "docs/reading.md). If training divided cosines between two sides by a "
+        "temperature, the audit makes an equivalent model in which half of the squared "
+        "length of each row lies in dimensions that only one side uses."
+    ),
+    reported=(
+        "If the {predictions} leave the cosines open and the declared training prefers "
+        "one of the equivalent models, because of its penalty or its inputs. Also if "
+        "training divided cosines between two sides by a temperature."
+    ),
     meaning=(
-        "Among the models with these {predictions} the declared training prefers one: "
-        "by its penalty, or by the inputs it was given. The {predictions} do not. If "
-        "cosines between two sides were divided by a temperature, the {predictions} "
-        "fix their order, and the temperature and dimensions of one side alone decide "
-        "the cosines within a side."
+        "The {predictions} do not choose among the equivalent models, but the declared "
+        "training prefers one of them. If cosines between two sides were divided by a "
+        "temperature, the {predictions} fix the order of these cosines. The cosines "
+        "within a side then depend on the temperature, and on dimensions that only one "
+        "side uses."
     ),
     why=(
-        "The cosines are a convention. They can be reproduced, but another penalty on "
-        "the same data gives others."
+        "The cosines are a convention. You can reproduce them, but another penalty, "
+        "other inputs or another temperature gives other cosines for the same data."
     ),
     remedy=(
-        "Never compare them across models, and check them against prediction cosines."
-    ),
-    computed=(
-        "The objective is looked up in the table of objectives (in docs/reading.md). "
-        "For a temperature, an equivalent model with half of each row's squared length "
-        "in dimensions of one side alone is made."
+        "Never compare these cosines across models, and check them against prediction "
+        "cosines."
     ),
     reference=(
         "Srebro, Rennie, Jaakkola: Maximum-Margin Matrix Factorization (NIPS 2004), on "

@@ -17,21 +17,30 @@ ENTRY = Entry(
     "EMB101",
     title="training does not fix the cosines",
     severities=(Severity.ISSUE,),
+    measured=(
+        "The audit makes an equivalent model with other cosines, and checks its "
+        "{predictions}. It looks up the declared objective in the table of objectives "
+        "(in docs/reading.md)."
+    ),
+    reported=(
+        "If the {predictions} leave the cosines open and the declared training prefers "
+        "none of the equivalent models. Also if rows are compared by distance, if "
+        "training compared rows of one side only with rows of the other side by "
+        "cosine, or if a head that was trained without a penalty is at no minimum."
+    ),
     meaning=(
-        "Other models make the same {predictions}, have other cosines, and are as good "
-        "under the declared objective."
+        "Other models make the same {predictions}, are as good under the declared "
+        "objective, and have other cosines."
     ),
     why=(
-        "Which of them you got was up to the solver. Another run may rank neighbours "
-        "otherwise."
+        "The solver and its random start decided which of these models you got. "
+        "Another training run can have other nearest neighbours."
     ),
     remedy=(
-        "Rank one side for a row of the other by their scores, or use prediction "
-        "cosines, which all these models share (`embaudit fix`)."
-    ),
-    computed=(
-        "An equivalent model with other cosines is made and its {predictions} are "
-        "checked. The objective is looked up in the table of objectives."
+        "To rank the rows of one side for a row of the other side, use their scores. "
+        "To compare rows of one side, use prediction cosines, which are the same in "
+        "all these models (`embaudit fix`). If rows are compared by distance, rank "
+        "them by distance."
     ),
     reference=(
         "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "

@@ -18,27 +18,34 @@ ENTRY = Entry(
     "EMB401",
     title="duplicate rows",
     severities=(Severity.TIP, Severity.ISSUE),
+    measured=(
+        "The share of rows with a duplicate: another row of the same side with the "
+        "same direction, up to the rounding of stored numbers. Two rows of k columns "
+        "are duplicates if their cosine exceeds 1 − (8 + √k) ε − s²/2. Here s is the "
+        "spacing of numbers near 1 in the shortest format that can hold the rows: 2⁻⁷ "
+        "for bfloat16, 2⁻¹⁰ for float16, 2⁻²³ for float32. The precision ε is 2⁻⁵², "
+        "because cosines are computed in float64. For more than 200,000 directions, "
+        "the share is estimated from a sample."
+    ),
+    reported=(
+        "If at least 1 % of the rows have a duplicate: a tip, and an issue from 25 % "
+        "on. If the share is estimated, the lower end of its confidence interval "
+        "decides."
+    ),
     meaning=(
-        "These rows have a duplicate: another row of the same side with the same "
-        "direction, up to the rounding of stored numbers. Rows that are only very near "
-        "to each other, such as at a cosine of 0.9999, do not count."
+        "Each of these rows has the same direction as another row. A group of "
+        "duplicates is a first row with its later duplicates. Rows that are only very "
+        "near to each other, such as at a cosine of 0.9999, do not count."
     ),
     why=(
-        "A list of neighbours then names one direction many times. Figures about lists "
-        "are then mostly about duplicates."
+        "A neighbour list then names one direction many times, and figures about lists "
+        "are mostly about duplicates."
     ),
     remedy=(
-        "Look at a few groups. In a catalogue they are often {items} with the same few "
-        "interactions, or one product listed twice; among tokens those that training "
-        "hardly touched. Show one of each group."
-    ),
-    computed=(
-        "Rows of k columns are duplicates where their cosine exceeds 1 − (8 + √k) ε − "
-        "s²/2. The spacing s of numbers near 1 is that of the shortest format that "
-        "holds them: 2⁻⁷ for bfloat16, 2⁻¹⁰ for float16, 2⁻²³ for float32. The "
-        "precision ε is that of float64 (2⁻⁵²), in which cosines are computed. Above "
-        "200,000 directions by a sample. A tip from 1 % of the rows on, an issue from "
-        "25 %. A group is a first row with its later duplicates."
+        "Look at a few groups. In a catalogue, duplicates are often {items} with the "
+        "same few interactions, or one product that is listed twice. In a vocabulary, "
+        "they are often tokens that training hardly touched. Show one row of each "
+        "group."
     ),
     reference=(
         "Lee and others: Deduplicating Training Data Makes Language Models Better (ACL "

@@ -16,39 +16,46 @@ ENTRY = Entry(
     "EMB504",
     title="some queries are far from all {items}",
     severities=(Severity.TIP,),
+    measured=(
+        "How close each of your queries (`--queries`) is to its best {item}, by "
+        "cosine, by distance, or by inner product with the query scaled to length 1. "
+        "The queries are compared with each other, with unrelated queries and with "
+        "reference rows. Unrelated queries are 400 random mixtures of all queries: "
+        "they have the mean and the covariance of the queries, but no subject of their "
+        "own. Reference rows are the {items} themselves, each without itself (or the "
+        "{users}, if the model has them)."
+    ),
+    reported=(
+        "If at least 1 % of the queries, and at least five, are far (more than five if "
+        "there are few reference rows). A query is far if it is more than 3.5 robust "
+        "standard deviations (1.4826 MAD; for cosines, of their angles) farther from "
+        "its best {item} than the median query, no closer than the median unrelated "
+        "query, and farther than nearly all reference rows. This last limit is chosen "
+        "such that queries that are drawn like the reference rows are reported with a "
+        "probability of at most 5 %, whatever the distribution is (ranks among both "
+        "are hypergeometric). If less than half of the queries are closer than 95 % of "
+        "the unrelated queries, a far query must also be farther than all of them. The "
+        "queries as a whole do not fit if at least half of the reference rows are "
+        "closer than 95 % of random mixtures of reference rows, but at most 10 % of "
+        "the queries are closer than 95 % of their own mixtures, and at most 10 % "
+        "closer than 95 % of the mixtures of reference rows. Checked for at least 30 "
+        "different queries. A quick audit of a long table searches only its sample of "
+        "rows."
+    ),
     meaning=(
-        "The best {item} of some of your queries (`--queries`) is no nearer to them "
-        "than to a query that is related to nothing. Or the queries as a whole do not "
-        "fit the {items}."
+        "Even the best {item} of some of your queries is no closer than it would be to "
+        "a query without any subject. Or the queries as a whole do not fit the {items}."
     ),
     why=(
-        "An index always returns a full list, also if nothing fits. These lists are "
+        "An index always returns a full list, even if no {item} fits. Such lists are "
         "arbitrary."
     ),
     remedy=(
-        "Look at these queries: another language, another subject, or empty and broken "
-        "text. Show no result below a level, or add what they ask for. If the queries "
-        "as a whole do not fit, check that one model made queries and {items}, with "
-        "the prompts, pooling and normalisation that it was trained with."
-    ),
-    computed=(
-        "The best value of a query is its cosine, distance, or inner product at length "
-        "1 with its best {item}. A query is far if its best value is more than 3.5 "
-        "robust standard deviations (1.4826 MAD; of the angles of cosines) worse than "
-        "the median of all queries, no better than the median best value of 400 "
-        "unrelated queries, and worse than nearly all best values of the {items} "
-        "themselves, each without itself (of the {users}, if the model has them). "
-        "Unrelated queries are random mixtures of all queries: they have the mean and "
-        "the covariance of the queries, but no subject of their own. Unless half of "
-        "the queries are nearer than 95 % of the mixtures, a far query must be farther "
-        "than all mixtures. Reported if 1 % and five of the queries are far. The last "
-        "of the three conditions is chosen such that queries that are drawn like the "
-        "{items} are reported with a probability of at most 5 %, whatever the "
-        "distribution is (ranks among both are hypergeometric). The queries as a whole "
-        "do not fit if at most 10 % of them are nearer than 95 % of the mixtures, both "
-        "of queries and of the {items} themselves, but at least half of those are. "
-        "Checked for 30 different queries or more. "
-        "A quick audit of a long table searches its sample of rows alone."
+        "Look at these queries: they can be in another language, about another "
+        "subject, or empty or broken text. Show no result below a level, or add "
+        "{items} for these queries. If the queries as a whole do not fit, check that "
+        "one model made queries and {items}, with the prompts, pooling and "
+        "normalisation that it was trained with."
     ),
     reference="Iglewicz, Hoaglin: How to Detect and Handle Outliers (1993).",
 )

@@ -16,22 +16,25 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB302",
-    title="too few labels for the dimensions: rows do not say which go together",
+    title=(
+        "too few labels for the dimensions: rows do not show which labels are similar"
+    ),
     severities=(Severity.TIP,),
+    measured="The number of dimensions that the differences of label rows span.",
+    reported=(
+        "If this number is the number of labels minus one, so that no label row is a "
+        "mixture of the other rows."
+    ),
     meaning=(
-        "There are at most as many labels as dimensions plus one, and none is a "
-        "mixture of the others."
+        "If inputs can be any vectors, there is an input for any differences of logits "
+        "(within the bounds of a soft cap or a final norm). So without inputs, no "
+        "label is more similar to one label than to another."
     ),
     why=(
-        "If inputs may be any vectors, some input produces any differences of logits. "
-        "A soft cap or a final norm bounds them. Without inputs no label is nearer to "
-        "another."
+        "The label rows alone cannot show which labels are similar, although their "
+        "cosines seem to do so."
     ),
-    remedy="Bring inputs, and use logit cosines over them.",
-    computed=(
-        "The dimensions that differences of labels span are counted. Reported where "
-        "they are one fewer than the labels."
-    ),
+    remedy="Give inputs (`--inputs`), and use logit cosines over these inputs.",
     reference=(
         "Nielsen: Why not to use Cosine Similarity between Label Representations "
         "(arXiv 2603.29488)."

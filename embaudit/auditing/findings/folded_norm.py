@@ -20,25 +20,28 @@ ENTRY = Entry(
     also=("folding", "final norm"),
     title="folding in the gains of the final norm changes the nearest labels",
     severities=(Severity.ISSUE,),
+    measured=(
+        "The audit multiplies the gains of the final norm into the head, and compares "
+        "nearest labels before and after. Labels with a duplicate are skipped. Logits "
+        "of 1,000 random normalised states verify that both heads are one model. After "
+        "a LayerNorm, no state sees the component of a row along the vector of ones."
+    ),
+    reported=(
+        "If at least 5 % of these labels and more than five get another nearest label."
+    ),
     meaning=(
-        "A network multiplies its last states by gains, then by the head. If the gains "
-        "are multiplied into the head instead, the model is the same, but label "
+        "A network multiplies its last states by gains, and then by the head. If the "
+        "gains are multiplied into the head instead, the model is the same, but label "
         "cosines differ."
     ),
     why=(
-        "Two readers of one model can list different neighbours, because papers differ "
-        "in this convention."
+        "Papers differ in this convention, so two readers of one model can list "
+        "different neighbours."
     ),
     remedy=(
-        "Name the convention, and compare heads in one convention only. `embaudit fix "
-        "--as folded-centred` writes such a head."
-    ),
-    computed=(
-        "Nearest labels are compared as stored and folded, of labels without a "
-        "duplicate. Reported where 5 % of them, and more than five, do not keep "
-        "their nearest one. Logits of 1,000 random normalised states verify that both "
-        "are one model. Behind a LayerNorm, what rows have along the ones vector is "
-        "seen by no state."
+        "Say which convention you use, and compare heads in one convention only. "
+        "`embaudit fix --as folded-centred` writes a head with the gains folded in and "
+        "the mean row subtracted."
     ),
     reference="Nanda, Bloom: TransformerLens (2022), on folding a LayerNorm.",
 )

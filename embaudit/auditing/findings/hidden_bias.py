@@ -20,19 +20,25 @@ ENTRY = Entry(
     "EMB204",
     title="cosines count a direction that acts as a bias",
     severities=(Severity.TIP,),
+    measured=(
+        "The audit searches each side for constant columns and, if there are none, for "
+        "a mixture of columns that is constant."
+    ),
+    reported=(
+        "If all rows of a side hold the same number there, up to rounding, and the "
+        "other side is not zero there. If only one side is loaded, EMB407 is reported "
+        "instead."
+    ),
     meaning=(
-        "One side is the same in every row of some direction. What the other side "
-        "holds there adds a constant."
+        "All rows of one side hold the same number in some direction. The number that "
+        "a row of the other side holds in this direction adds a constant to all of its "
+        "scores, as a bias does."
     ),
     why=(
-        "A constant is a bias, such as popularity. Cosines count it as a similarity of "
-        "two rows."
+        "Such a constant is a bias, such as popularity. Cosines count it as a "
+        "similarity of two rows."
     ),
-    remedy="Take that component out of the factors and make it a bias.",
-    computed=(
-        "A direction in which a side is constant is solved for; columns that are "
-        "constant are named."
-    ),
+    remedy="Remove this component from the factors and store it as a bias.",
     reference=(
         "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender "
         "Systems (Computer 42, 2009)."

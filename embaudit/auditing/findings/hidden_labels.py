@@ -21,18 +21,23 @@ ENTRY = Entry(
         "a stated margin"
     ),
     severities=(Severity.TIP,),
+    measured=(
+        "For each label, the audit searches an input that puts this label ahead of all "
+        "others, or a proof that there is no such input. It computes the point nearest "
+        "to the origin in the convex hull of the differences of rows. If this point is "
+        "away from the origin, it is such an input. If it is the origin, this is such "
+        "a proof."
+    ),
+    reported=(
+        "With `--hull`, if no input puts a label ahead by more than 1e-6 standard "
+        "deviations of its logits. Without `--hull`, this is not checked."
+    ),
     meaning=(
-        "The rows of these labels lie inside the hull of the others, or at its edge."
+        "The rows of these labels lie inside the convex hull of the other rows, or at "
+        "its edge."
     ),
-    why="Greedy decoding hardly ever emits them, whatever the input is.",
-    remedy="Lengthen those rows, or give the head more dimensions or a bias.",
-    computed=(
-        "With `--hull`, the audit seeks for each label an input that puts it ahead, or "
-        "a proof that none does. It computes the point nearest to the origin in the "
-        "convex hull of the differences of rows: a distant point is such an input, and "
-        "a point at the origin is such a proof. Without that option the finding is not "
-        "checked."
-    ),
+    why="Greedy decoding hardly ever produces these labels, whatever the input is.",
+    remedy="Lengthen these rows, or give the head more dimensions or a bias.",
     reference="Demeter, Kimmel, Downey: Stolen Probability (ACL 2020).",
 )
 

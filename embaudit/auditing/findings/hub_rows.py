@@ -18,18 +18,22 @@ ENTRY = Entry(
     also=("hub",),
     title="a few rows fill the lists of all others",
     severities=(Severity.TIP,),
-    meaning="Some rows, called hubs, are among the nearest of very many others.",
+    measured=(
+        "How often each row occurs in the neighbour lists of at most 400 rows. The "
+        "rows that occur most often are counted: one row in a hundred, and at most "
+        "ten. The skewness of the numbers of occurrences is given as well; by chance "
+        "alone, it is one divided by the square root of their mean."
+    ),
+    reported=(
+        "If these few rows fill at least 10 % of all places. Checked if at least 100 "
+        "rows have different directions."
+    ),
+    meaning="Some rows, called hubs, are among the nearest rows of very many others.",
     why=(
-        "Readers of the lists see the same few names again and again. Being near to a "
-        "hub says little."
+        "Readers of the lists see the same few names again and again. A hub in a list "
+        "says little about the row whose list it is."
     ),
-    remedy="Discount hubs, or centre the rows first.",
-    computed=(
-        "In the lists of 400 rows at most, occurrences are counted. Reported where one "
-        "row in a hundred, ten at most, fills 10 % of all places. Chance alone leaves "
-        "a skewness of one over the root of the mean count. Checked where 100 rows or "
-        "more have a direction."
-    ),
+    remedy="Give hubs less weight, or centre the rows first.",
     reference="Radovanović, Nanopoulos, Ivanović: Hubs in Space (JMLR 11, 2010).",
 )
 

@@ -29,35 +29,38 @@ ENTRY = Entry(
     "EMB501",
     title="the index lists other {items} than the model was trained to list",
     severities=(Severity.TIP, Severity.ISSUE),
+    measured=(
+        "For 400 random queries, the audit compares the first 10 rows by the measure "
+        "of the training with the first 10 rows of the index. Rows with the same value "
+        "as the tenth row count as kept. `--served`, the store or the FAISS file says "
+        "how the index compares rows. A quick audit of a long table draws 100 queries "
+        "from its sample of rows, and searches only this sample."
+    ),
+    reported=(
+        "If more than 5 % of the rows are lost. An issue if it is known how the model "
+        "predicts. A tip if this is assumed, or if one table is compared with the "
+        "cosine that the audit is about."
+    ),
     meaning=(
         "An index ranks {items} by cosine, inner product or Euclidean distance. This "
         "index uses another measure than the training, or lacks the {item} bias, so it "
         "lists other {items} than the model would."
     ),
     why=(
-        "Nothing fails: the index answers fast and plausibly, but recommends by a "
-        "measure that nobody trained. Cosines ignore the length of a vector, and "
-        "Euclidean distances prefer short vectors. The length is often where the "
-        "popularity of an {item} sits, so rarer {items} are shown."
+        "Nothing fails: the index answers fast and plausibly, but by a measure that "
+        "nobody trained. Cosines ignore the length of a vector, and Euclidean "
+        "distances prefer short vectors. Popular {items} often have long vectors, so "
+        "such an index shows rarer {items}."
     ),
     remedy=(
-        "Serve by the measure of the training. If the index has no inner product, "
-        "index what `fix --as equal-length` writes for a model of dot products. It "
-        "adds a column that gives all {items} one length: √(M² − ‖x‖²) for an {item} "
-        "x, where M is the length of the longest {item}, and 0 for a {user}. Inner "
-        "product, cosine and Euclidean distance then rank alike. A bias becomes one "
-        "more column: b for an {item}, before that column is computed, and 1 for a "
-        "{user}. For similar {items} write `fix --as prediction --unit`."
-    ),
-    computed=(
-        "The first 10 rows by the measure of the training are compared with the first "
-        "10 of the index, for 400 drawn queries. A quick audit of a long table draws "
-        "100 queries from its sample of rows, and searches this sample alone. Rows "
-        "that tie with the last one count as kept. Reported if more than 5 % of the "
-        "rows are lost: an issue if it is known how the model predicts, and a tip if "
-        "that is assumed, or if one table is compared with the cosine that the audit "
-        "is about. `--served`, the store or the FAISS file says how the index compares "
-        "rows."
+        "Use the measure of the training in the index. If the index has no inner "
+        "product, index the vectors that `embaudit fix --as equal-length` writes for a "
+        "model of dot products. It adds a column that gives all {items} the same "
+        "length: √(M² − ‖x‖²) for an {item} x, where M is the length of the longest "
+        "{item}, and 0 for a {user}. Then inner product, cosine and Euclidean distance "
+        "give the same order. A bias b becomes one more column, which is added first: "
+        "b for an {item} and 1 for a {user}. For lists of similar {items}, index the "
+        "vectors of `embaudit fix --as prediction --unit`."
     ),
     reference=(
         "Bachrach et al.: Speeding Up the Xbox Recommender System Using a Euclidean "

@@ -20,17 +20,20 @@ ENTRY = Entry(
     "EMB202",
     title="the {item} bias takes no part in the cosines",
     severities=(Severity.TIP,),
-    meaning="{Predictions} rank {items} with their bias; cosines do not see it.",
-    why=(
-        "What the bias holds is missing from a list of neighbours: often how popular "
-        "or how frequent each one is. Libraries of recommenders that keep the bias "
-        "among the factors, as implicit does, list others: `--full` and the page show "
-        "both lists."
+    measured="The largest {item} bias minus the smallest one.",
+    reported="If the biases are not all equal, and the {predictions} depend on them.",
+    meaning=(
+        "Predictions rank {items} with their bias, but cosines are computed without it."
     ),
-    remedy="Rank by the score, or the logit of a head, where it should count.",
-    computed=(
-        "Reported where the bias is not the same for all rows and the model's "
-        "{predictions} see it."
+    why=(
+        "The bias often holds how popular or how frequent each {item} is, so a "
+        "neighbour list by cosine ignores this. Some recommender libraries, such as "
+        "implicit, keep the bias as a column of the factors and therefore list other "
+        "neighbours: `--full` and the HTML page show both lists."
+    ),
+    remedy=(
+        "Rank by the score, or by the logit of a head, if popularity or frequency "
+        "should count."
     ),
     reference=(
         "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender "

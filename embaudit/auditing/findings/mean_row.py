@@ -22,21 +22,26 @@ ENTRY = Entry(
         "nearest labels or the cosines"
     ),
     severities=(Severity.ISSUE,),
+    measured=(
+        "The audit subtracts the mean row from all label rows, checks that the "
+        "probabilities stay, and compares nearest labels and cosines before and after."
+    ),
+    reported=(
+        "If at least 5 % of the labels and more than five get another nearest label, "
+        "or if cosines move by at least 0.05 on average."
+    ),
     meaning=(
         "Adding one vector to every label row changes no probability. Subtracting the "
-        "mean row is such a change, and it changes these cosines."
+        "mean row is such a change, and it changes the label cosines."
     ),
     why=(
-        "The origin from which label cosines are measured is a convention, and here it "
-        "decides which labels are nearest."
+        "The origin from which label cosines are measured is a convention, and here "
+        "the origin decides which labels are nearest."
     ),
     remedy=(
-        "Compare what the head predicts: logit cosines over your inputs (`embaudit fix "
-        "--as prediction`, with `--inputs` or `--states` where the head has none)."
-    ),
-    computed=(
-        "Reported if at least 5 % of the labels, and more than five, get another "
-        "nearest label without the mean row, or if cosines move by 0.05 on average."
+        "Compare the predictions of the head: logit cosines over your inputs "
+        "(`embaudit fix --as prediction`, with `--inputs` or `--states` if the file "
+        "holds no inputs)."
     ),
     reference=(
         "Nielsen: Why not to use Cosine Similarity between Label Representations "

@@ -20,28 +20,30 @@ ENTRY = Entry(
     also=("near-duplicate",),
     title="near-duplicates: rows far closer to their nearest row than usual",
     severities=(Severity.TIP,),
+    measured=(
+        "The angle between each row and its nearest row, compared with the typical "
+        "(median) angle between nearest rows. The median is taken over at most 400 "
+        "rows, and duplicates count once. Tables of up to 200,000 rows are searched "
+        "for all near-duplicates; in a larger table they are counted in a sample."
+    ),
+    reported=(
+        "If the angle is at most 1 % of the median for at least 2 % of the rows, and "
+        "for more than five rows. By chance alone, a share of about 0.7 · 0.01^m of "
+        "the rows are near-duplicates in m dimensions, if their density is smooth. "
+        "Checked if at least 30 rows have different directions."
+    ),
     meaning=(
-        "The angle between each of these rows and its nearest row is at most 1 % of "
-        "the typical (median) angle between nearest rows. Unlike duplicates (EMB401), "
-        "the rows are not equal."
+        "Each of these rows is at least 100 times nearer to its nearest row than a "
+        "typical row is. Unlike duplicates (EMB401), the two rows are not equal."
     ),
     why=(
         "Such rows are often tokens that training never updated, or copies with noise. "
-        "They are listed as nearest neighbours of each other, and they count in every "
-        "share of changed lists."
+        "They fill each other's neighbour lists, and they count in every share of "
+        "changed lists."
     ),
     remedy=(
-        "Look at some of them. Leave them out of lists of neighbours, or show one of "
+        "Look at some of them. Remove them from neighbour lists, or show one row of "
         "each group."
-    ),
-    computed=(
-        "The median of the angles between rows and their nearest rows is taken over "
-        "400 rows at most, duplicates counted once. Tables of up to 200,000 rows are "
-        "searched for all near-duplicates; in a larger table they are counted in a "
-        "sample. They are reported if they are at least 2 % of the rows and more than "
-        "five. In m dimensions, chance alone makes a share of about 0.7 · 0.01^m of "
-        "the rows near-duplicates if their density is smooth. Checked if at least 30 "
-        "rows have different directions."
     ),
     reference=(
         "Land, Bartolo: Fishing for Magikarp (EMNLP 2024), on tokens that training "

@@ -18,19 +18,21 @@ ENTRY = Entry(
     also=("right angles", "one-hot"),
     title="all rows are at right angles, so every cosine is 0",
     severities=(Severity.ISSUE,),
-    meaning="The cosine of any two rows lies between -0.001 and 0.001.",
-    why=(
-        "The nearest neighbours of a row are then chosen by rounding. Such rows tell "
-        "{items} apart, but say nothing about their similarity."
+    measured="The cosines of all pairs of rows of a side.",
+    reported=(
+        "If all of them lie between -0.001 and 0.001, and the side has at least 6 rows "
+        "and not more rows than columns. Rounding to float16 or bfloat16 leaves "
+        "cosines below 0.001."
     ),
+    meaning=(
+        "Any two rows are at right angles, up to rounding. Such rows tell {items} "
+        "apart, but say nothing about their similarity."
+    ),
+    why="Rounding alone decides which rows are listed as nearest.",
     remedy=(
-        "If the file holds a factor of a singular value decomposition, its rows may be "
-        "the singular directions instead of the {items}: read it with `--transpose "
-        "right`. One-hot rows contain no similarity."
-    ),
-    computed=(
-        "The cosines of all pairs, if there are at least 6 rows and not more rows than "
-        "columns. Rounding to float16 or bfloat16 leaves cosines below 0.001."
+        "If the file holds a factor of a singular value decomposition, its rows can be "
+        "the singular directions instead of the {items}: then read the file with "
+        "`--transpose right`. One-hot rows look the same, and contain no similarity."
     ),
     reference="In k dimensions, at most k rows can be at right angles to each other.",
 )

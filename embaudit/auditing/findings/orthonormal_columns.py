@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 ENTRY = Entry(
     "EMB410",
     title=(
-        "vectors alone have orthonormal columns, so their cosines weigh all directions "
-        "alike"
+        "vectors of one side have orthonormal columns, so their cosines weigh all "
+        "directions alike"
     ),
     severities=(Severity.TIP,),
+    measured="The largest and the smallest singular value of the rows.",
+    reported=(
+        "If they differ by at most 0.1 %, there are more rows than columns, and only "
+        "one side is loaded. If both sides are loaded, the gauge position in the "
+        "report shows this."
+    ),
     meaning=(
-        "The columns are at right angles and of one length, as those of V in a "
-        "singular value decomposition are."
+        "The columns are at right angles and have the same length, like the columns of "
+        "V in a singular value decomposition."
     ),
     why=(
-        "Every direction counts the same in the cosines, however little it matters to "
-        "a score. With as many directions as rows, all these cosines would be 0."
+        "Every direction counts the same in the cosines, however little it changes a "
+        "score. With as many directions as rows, all these cosines would be 0."
     ),
     remedy=(
-        "Multiply the columns by the singular values. With the other side loaded, "
+        "Multiply the columns by the singular values. If the other side is loaded, "
         "`embaudit fix` does so."
-    ),
-    computed=(
-        "The largest and the smallest singular value of the rows differ by 0.1 % at "
-        "most, and there are more rows than columns. Where both sides are loaded, the "
-        "gauge position says it."
     ),
     reference=(
         "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "

@@ -15,16 +15,19 @@ ENTRY = Entry(
     "EMB303",
     title="projector cosines say little",
     severities=(Severity.TIP,),
+    measured="The number of labels per dimension, V/k.",
+    reported=(
+        "If it is below 2. If labels are so few that EMB302 is reported, EMB303 is not."
+    ),
     meaning=(
-        "There are few labels for each dimension, so that nearly all projector cosines "
-        "are alike."
+        "If there are so few labels per dimension, nearly all projector cosines are "
+        "alike."
     ),
     why=(
-        "It is the only similarity that a head has without inputs, and here it says "
-        "little."
+        "Projector cosines are the only similarity of a head that needs no inputs, and "
+        "here they say little."
     ),
-    remedy="Bring inputs, and use logit cosines over them.",
-    computed="Labels per dimension, V/k; reported below 2.",
+    remedy="Give inputs (`--inputs`), and use logit cosines over these inputs.",
     reference=(
         "Nielsen: Why not to use Cosine Similarity between Label Representations "
         "(arXiv 2603.29488)."

@@ -16,30 +16,33 @@ ENTRY = Entry(
     "EMB502",
     title="a few {items} fill the lists of the queries",
     severities=(Severity.TIP,),
+    measured=(
+        "How often each {item} occurs in the top 10 of your queries (`--queries`). "
+        "Equal queries and equal {items} count once. Hubs are the 1 % of the {items} "
+        "that occur most often, at most ten, if each of them is in more lists than "
+        "chance explains. Chance means equal popularity: each of m lists holds n of N "
+        "{items}, drawn at random, so the number of lists with one {item} is binomial "
+        "(m, n/N). With 99 % certainty, no {item} is in more than c lists if N · "
+        "P(more than c) is at most 1 %."
+    ),
+    reported=(
+        "If hubs fill at least 10 % of all places, and there are at least 100 "
+        "different {items}. A quick audit of a long table searches only its sample of "
+        "rows."
+    ),
     meaning=(
-        "Some {items}, called hubs, are among the best of very many of your queries "
-        "(`--queries`)."
+        "Some {items}, called hubs, are among the best {items} of very many of your "
+        "queries."
     ),
     why=(
-        "Whatever people search for, they see the same few {items}, and other {items} "
-        "lose the places."
+        "Whatever people search for, they see the same few {items}, which take the "
+        "places of other {items}."
     ),
     remedy=(
         "Look at these {items} first: short or general texts are often near to "
         "everything. Subtract from each value the mean value of its {item} over many "
         "queries, or centre {items} and queries. By inner product, long vectors are "
         "hubs: serve by cosine if the training allows it."
-    ),
-    computed=(
-        "Occurrences in the top 10 of all different queries are counted. Hubs are the "
-        "1 % of the {items} that occur most often, ten at most, if each is in more "
-        "lists than chance would bring any {item} into. Chance means equal popularity: "
-        "each of m lists holds n of N {items} drawn at random, so the number of lists "
-        "with one {item} is binomial (m, n/N), and no {item} is in more than c lists "
-        "with 99 % certainty if N · P(more than c) is at most 1 %. Reported if hubs "
-        "fill 10 % of all places. Equal {items} count once. Checked if there are 100 "
-        "different {items} or more. A quick audit of a long table searches its sample "
-        "of rows alone."
     ),
     reference="Radovanović, Nanopoulos, Ivanović: Hubs in Space (JMLR 11, 2010).",
 )

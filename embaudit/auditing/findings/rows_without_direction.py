@@ -18,17 +18,22 @@ ENTRY = Entry(
     "EMB201",
     title="some rows are zero vectors, which have no cosine",
     severities=(Severity.TIP, Severity.ISSUE),
+    measured=(
+        "The number of rows of length 0 on each side and, in a head, of labels that "
+        "equal the mean row."
+    ),
+    reported=(
+        "If there is at least one such row, unless the model compares rows by "
+        "distance. An issue if such rows are at least 5 % of a side and more than "
+        "five, otherwise a tip."
+    ),
     meaning=(
-        "Rows of zeros have no angle to anything. In a head, a label equal to the mean "
-        "row has cosines as stored, but none once the mean row is removed."
+        "A row of zeros has no cosine with any row, so it is in no pair. It is in a "
+        "neighbour list only if a shift gives it a direction. A label that equals the "
+        "mean row has cosines as stored, but none after the mean row is subtracted."
     ),
-    why="Libraries that return neighbours of such a row return arbitrary ones.",
-    remedy="Give such rows no neighbours.",
-    computed=(
-        "Rows of length 0 are counted. They are left out of pairs and of lists. A "
-        "shift gives them a direction, so that lists of models with a shift hold them. "
-        "An issue from 5 % of a side on, where they are more than five."
-    ),
+    why="Libraries that return neighbours of such a row return arbitrary rows.",
+    remedy="Show no neighbours of such rows.",
     reference="The definition of the cosine: it divides by both lengths.",
 )
 

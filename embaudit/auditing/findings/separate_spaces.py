@@ -18,41 +18,46 @@ ENTRY = Entry(
     "EMB411",
     title="two parts of the rows do not share one coordinate system",
     severities=(Severity.TIP, Severity.ISSUE),
+    measured=(
+        "The rows are scaled to length 1, and equal rows count once. The table is cut "
+        "into 20 blocks in the order of its rows, and every contiguous segment of "
+        "blocks is compared with the other blocks. Files that were read as one table, "
+        "and parts named by `--by`, are compared as they are. Two parts are compared "
+        "by five measures, each in standard deviations from its value for two "
+        "unrelated models. Two measures are alignments of second moments, with centred "
+        "rows and with rows as they are: such an alignment is 1 on average if the "
+        "coordinate systems are unrelated, and larger within one system. The other "
+        "three measure centred rows: the overlap of groups of principal directions, "
+        "and the agreement of third and of fourth moments. At most 20,000 rows are "
+        "compared. With more than 500 columns the rows are fewer, down to 2,048."
+    ),
+    reported=(
+        "If both alignments lie within 4 standard deviations of 1, although the halves "
+        "of each part align by more than 8, and each block of a segment or of the "
+        "other blocks aligns with its own part by 4 or more. In addition, the overlap "
+        "of directions must be below 4, and the agreement of third and fourth moments "
+        "below 6, because parts of one system with different contents can pass the "
+        "first test. An issue if the root of the sum of squares of the five deviations "
+        "is below 5.5, and if one of two conditions holds: the mean of the unit rows, "
+        "of all rows and of each part, is 0.5 or longer; or the blocks of each part "
+        "have at least half of their variance in common. Otherwise a tip. Checked for "
+        "one table of 200 or more rows, and for named parts of 30 or more rows."
+    ),
     meaning=(
-        "By each of five measures, two parts of a table agree no better than the parts "
-        "of two unrelated models can. Each part on its own agrees with itself."
+        "By each of five measures, two parts of a table agree no better than parts of "
+        "two unrelated models, although each part agrees with itself. This is "
+        "evidence, not proof. If it is a tip, the parts can also be weakly related, or "
+        "be topics with directions of their own in one space."
     ),
     why=(
         "A table can hold rows of two models, for example if a re-embedding stopped "
         "half way, or if a revision, a prompt or a prefix changed. Cosines between the "
-        "two parts then mean nothing, and lists of neighbours mix the parts by chance."
+        "two parts then mean nothing, and neighbour lists mix the parts by chance."
     ),
     remedy=(
-        "Embed all rows with one model, revision and prefix. If a column says where "
-        "each row comes from, name it with `--by` to compare these parts (`--items "
-        "FILE --by COLUMN`)."
-    ),
-    computed=(
-        "Equal rows count once, and all rows have length 1. The alignment of the "
-        "second moments of two parts is 1 on average if their coordinate systems are "
-        "unrelated, with a known standard deviation, and larger within one system. The "
-        "table is cut into 20 blocks in the order of its rows, and every contiguous "
-        "segment of blocks is compared with the other blocks. Files that were read as "
-        "one table, and parts named by `--by`, are compared as they are. Reported if "
-        "centred and uncentred moments both lie within 4 standard deviations of 1, "
-        "although the halves of each part align by more than 8, and each block of a "
-        "segment or of the other blocks aligns with its own part by 4 or more. Parts "
-        "of one system with different contents can pass this, so the centred parts "
-        "must be unrelated in two further respects: groups of their principal "
-        "directions overlap as after a random rotation (below 4 standard deviations), "
-        "and so do their third and fourth moments (below 6). An issue if the root of "
-        "the sum of squares of these five deviations is below 5.5, and if the mean of "
-        "the unit rows, of all and of each part, is 0.5 or longer, or if the blocks of "
-        "each part have at least half of their variance in common. Otherwise a tip, "
-        "because the parts can also be related weakly, or be topics with directions of "
-        "their own in one space. Checked for 200 or more rows of one table, and for "
-        "named parts of 30 or more rows. At most 20,000 rows are compared, and fewer "
-        "of more than 500 columns, down to 2,048. This is evidence, not proof."
+        "Embed all rows with one model, revision and prefix. If a column says from "
+        "which model each row comes, name this column with `--by` to compare these "
+        "parts (`--items FILE --by COLUMN`)."
     ),
     reference=(
         "The formula and its proof are in docs/theory.md, Two spaces in one table."

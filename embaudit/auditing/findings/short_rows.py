@@ -18,23 +18,26 @@ ENTRY = Entry(
     "EMB205",
     title="rows are much shorter than the others",
     severities=(Severity.TIP,),
+    measured=(
+        "The length of each row, divided by the median length of the rows of its side."
+    ),
+    reported=(
+        "If the quotient is at most 1e-7, the relative precision of float32, but not "
+        "0. Rows of length 0 are reported as EMB201. Not checked if the model compares "
+        "rows by distance."
+    ),
     meaning=(
-        "These rows are not zero, but at most 1e-7 times as long as the median row of "
-        "their side."
+        "These rows are not zero, but very much shorter than the other rows of their "
+        "side."
     ),
     why=(
         "A row this short is often a row of zeros after rounding, or a row that "
         "training never updated. Then its direction is rounding noise or its random "
-        "start, but cosines count that direction in full."
+        "start, but cosines count this direction in full."
     ),
     remedy=(
         "Show no neighbours of such rows, unless you know that their direction was "
         "learned."
-    ),
-    computed=(
-        "The length of each row is compared with the median length of its side. The "
-        "limit of 1e-7 is the relative precision of float32. Rows of length 0 are "
-        "EMB201."
     ),
     reference="The definition of the cosine: it divides by both lengths.",
 )

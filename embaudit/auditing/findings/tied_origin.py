@@ -14,19 +14,24 @@ if TYPE_CHECKING:
 
 ENTRY = Entry(
     "EMB305",
-    title="a declared soft-cap or normalisation ties the origin of the labels",
+    title="a declared soft-cap or normalisation fixes the origin of the labels",
     severities=(Severity.TIP,),
+    measured=(
+        "The largest change of a probability when the mean row is subtracted from all "
+        "label rows."
+    ),
+    reported=(
+        "If the head has a soft-cap or normalises its label rows, so that a shift of "
+        "all labels changes probabilities."
+    ),
     meaning=(
-        "With it, shifting all labels changes probabilities, so fewer heads are equal "
-        "to this one."
+        "With a soft-cap or normalised rows, adding one vector to all labels changes "
+        "probabilities. So fewer heads are equivalent to this head."
     ),
     why=(
         "If the declaration is wrong, the audit has looked at too few equivalent heads."
     ),
-    remedy="If it is wrong, audit again without it.",
-    computed=(
-        "The mean row is removed, and the change of the probabilities is measured."
-    ),
+    remedy="If the declaration is wrong, audit again without it.",
     reference=(
         "Nielsen: Why not to use Cosine Similarity between Label Representations "
         "(arXiv 2603.29488)."

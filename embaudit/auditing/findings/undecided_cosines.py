@@ -17,15 +17,26 @@ ENTRY = Entry(
     "EMB105",
     title="whether the {predictions} fix the cosines is undecided",
     severities=(Severity.TIP,),
-    meaning=(
-        "No equivalent model with other cosines was found, and no proof rules one out."
+    measured=(
+        "The audit tests a sufficient condition under which the {predictions} fix the "
+        "cosines. If both sides are loaded, it also searches for an equivalent model "
+        "with other cosines."
     ),
-    why="These cosines may or may not be part of what the model predicts.",
-    remedy="Read them as a convention of this training run until it is known.",
-    computed=(
-        "A sufficient condition for unique cosines is tested and, with both sides, an "
-        "equivalent model is sought. Neither settled it, or rows have too many columns "
-        "to try."
+    reported=(
+        "If neither the test nor the search decides the question, or if the rows have "
+        "too many columns for the test."
+    ),
+    meaning=(
+        "No equivalent model with other cosines was found, and it is not proven that "
+        "no such model exists."
+    ),
+    why=(
+        "These cosines can be part of what the model predicts, or a convention of its "
+        "training."
+    ),
+    remedy=(
+        "Read the cosines as a convention of this training run until the question is "
+        "decided."
     ),
     reference=(
         "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "

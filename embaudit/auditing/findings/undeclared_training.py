@@ -19,21 +19,27 @@ ENTRY = Entry(
     "EMB102",
     title="the {predictions} do not fix the cosines, and training is not known",
     severities=(Severity.TIP,),
+    measured=(
+        "The audit makes an equivalent model with other cosines, and checks its "
+        "{predictions}. It looks up the declared objective in the table of objectives "
+        "(in docs/reading.md)."
+    ),
+    reported=(
+        "If the {predictions} leave the cosines open and no objective is declared, or "
+        "if no law is known for the declared objective, or if the training had a "
+        "second set of vectors that was not loaded."
+    ),
     meaning=(
-        "Other models make the same {predictions} and have other cosines. How this one "
-        "was trained was not declared."
+        "Other models make the same {predictions} and have other cosines. It is not "
+        "known whether training chose one of these models."
     ),
     why=(
-        "Some objectives choose among equivalent models and some do not. Which one it "
-        "was decides what can be said here."
+        "Some objectives choose one of the equivalent models and some do not, so the "
+        "answer depends on the objective."
     ),
     remedy=(
-        "Name the objective (`--objective`), or use what the {predictions} fix "
-        "(`embaudit fix`)."
-    ),
-    computed=(
-        "As for EMB101; the model carries no objective, or one for which no law is "
-        "known."
+        "Declare the objective (`--objective`), or use prediction cosines, which are "
+        "the same in all equivalent models (`embaudit fix`)."
     ),
     reference=(
         "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "

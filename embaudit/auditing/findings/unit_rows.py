@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 ENTRY = Entry(
     "EMB409",
     also=("unit rows",),
-    title="vectors alone all have length 1",
+    title="all vectors of one side have length 1",
     severities=(Severity.TIP,),
+    measured=(
+        "The largest difference between 1 and the length of a row that is not zero."
+    ),
+    reported=(
+        "If the difference is at most 0.001, only one side is loaded, and its training "
+        "is not known."
+    ),
     meaning=(
-        "The dot product of two rows is their cosine. Nothing is left of the lengths "
-        "that they may have had."
+        "The dot product of two rows is their cosine. If the rows had other lengths "
+        "before, these lengths are lost."
     ),
     why=(
         "Training on cosines leaves such rows, and so does dividing rows by their "
@@ -33,10 +40,6 @@ ENTRY = Entry(
         "Declare what training compared: `--compared cosine` if one encoder compared "
         "these rows with each other, or `--objective cosine` if they were compared "
         "with rows of another table."
-    ),
-    computed=(
-        "No row with a direction is longer or shorter than 1 by more than 0.001. "
-        "Checked for vectors of one side whose training is not known."
     ),
     reference=(
         "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "

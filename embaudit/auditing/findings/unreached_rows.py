@@ -18,33 +18,34 @@ ENTRY = Entry(
     "EMB503",
     title="no query finds some {items}",
     severities=(Severity.TIP,),
-    meaning=(
-        "More {items} than chance explains are in the list of none of your queries "
-        "(`--queries`)."
+    measured=(
+        "The number of {items} that are in no list of your queries (`--queries`). "
+        "Equal queries and equal {items} count once. The number is compared with "
+        "chance, which means equal popularity: each of m lists holds n of N {items}, "
+        "drawn at random and independently, so a share of (1 − n/N)^m of the {items} "
+        "is in no list. How often a further query would list these {items} is "
+        "estimated from the number of {items} in exactly one list (Good and Turing). "
+        "By inner product, up to 16 of the {items} in no list are tested: if such an "
+        "{item} is inside the convex hull of the others, no vector at all has it as "
+        "its only best {item}."
     ),
+    reported=(
+        "If the number exceeds chance by 1 % of the {items}, by five, and by four "
+        "standard deviations, and if a further query would list these {items} at most "
+        "a quarter as often as {items} of average popularity. Nothing is reported if "
+        "chance leaves more than 5 % of the {items} in no list, so about 3 N/n queries "
+        "are needed. A quick audit of a long table searches only its sample of rows."
+    ),
+    meaning="More {items} than chance explains are in no list of your queries.",
     why=(
-        "Nobody who searches as these queries do ever sees them, and nothing shows "
-        "that they are missing."
+        "People who search with such queries never see these {items}, and nothing "
+        "shows that they are missing."
     ),
     remedy=(
-        "Look at some of them. Find them in another way, too, such as by words, or "
-        "lengthen the lists. By inner product, short vectors inside of the others are "
-        "never first, and by cosine every {item} is first for some query. Hubs take "
-        "places of others: see EMB502."
-    ),
-    computed=(
-        "The null hypothesis is equal popularity: each of m lists holds n of N {items} "
-        "drawn at random and independently, so (1 − n/N)^m of the {items} are in none. "
-        "With few queries these are most of them, so nothing is concluded unless they "
-        "are 5 % at most, which takes about 3 N/n queries. Reported if the {items} in "
-        "no list exceed that number by 1 % of the {items}, by five, and by four "
-        "standard deviations, and if a further query would list them at most a quarter "
-        "as often as {items} of average popularity. That frequency is estimated by the "
-        "number of {items} in exactly one list (Good and Turing). Equal queries and "
-        "equal {items} count once. By inner product, up to 16 of the {items} in no "
-        "list are tested: if one is inside the convex hull of the others, it is the "
-        "only best one of no vector at all. A quick audit of a long table searches its "
-        "sample of rows alone."
+        "Look at some of them. Let people find these {items} in another way, too, such "
+        "as by words, or lengthen the lists. By inner product, short vectors inside "
+        "the convex hull of the others are never first. By cosine, every {item} is "
+        "first for some query. Hubs take the places of other {items}: see EMB502."
     ),
     reference=(
         "Good: The population frequencies of species and the estimation of population "

@@ -23,22 +23,25 @@ ENTRY = Entry(
     "EMB203",
     title="rows reach into dimensions that no prediction sees",
     severities=(Severity.TIP, Severity.ISSUE),
+    measured=(
+        "The rank of each side is read from its singular values (for labels and ranked "
+        "{items}, after their mean row is subtracted). The audit removes the part of "
+        "each row that lies outside the span of the other side, and compares cosines "
+        "and neighbour lists before and after."
+    ),
+    reported=(
+        "If the mean change of the cosines is at least 0.005, or the largest change at "
+        "least 0.05. An issue if the mean change is at least 0.05, or if at least 5 % "
+        "of the neighbours and more than five lists differ; otherwise a tip."
+    ),
     meaning=(
-        "The other side has no row in some dimensions, so whatever a row holds there "
-        "changes no prediction. A softmax or a ranking does not show what is added to "
-        "all scores of a row. So it sees no dimension in which all rows of the other "
-        "side are equal."
+        "No row of the other side has a component in some dimensions, so the numbers "
+        "of a row in these dimensions change no {prediction}. A softmax or a ranking "
+        "does not depend on a constant that is added to all scores of a row. So it "
+        "also ignores dimensions in which all rows of the other side are equal."
     ),
-    why="Cosines count those numbers in full, although they are arbitrary.",
-    remedy="Project these directions out (`embaudit fix`), or compare {predictions}.",
-    computed=(
-        "The rank of each side is read from its singular values; of labels or ranked "
-        "{items}, once their mean row is subtracted. Components outside it are "
-        "removed, and cosines and lists are compared. An issue where 5 % of the "
-        "neighbours and more than five lists differ, or cosines move by 0.05 on "
-        "average. Nothing is reported where cosines move by less than 0.005 on average "
-        "and 0.05 at most."
-    ),
+    why="Cosines count these numbers in full, although they are arbitrary.",
+    remedy="Project these dimensions out (`embaudit fix`), or compare {predictions}.",
     reference=(
         "Steck, Ekanadham, Kallus: Is Cosine-Similarity of Embeddings Really About "
         "Similarity? (WWW Companion 2024)."
