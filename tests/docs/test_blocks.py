@@ -57,15 +57,18 @@ def folder(tmp_path, monkeypatch):
             f"{name}.npz",
             **{f"layer{i}": draw.standard_normal((4, 3)) for i in range(3)},
         )
-    np.save("texts.npy", draw.standard_normal((240, 32)))
     np.save("states.npy", draw.standard_normal((40, 4)))
     people = draw.integers(2, size=(300, 3))
     Path("admissions.csv").write_text(
         "men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people)
     )
-    encoder = np.eye(32) + 0.25 * draw.standard_normal((32, 32))
-    np.save("new-texts.npy", np.load("texts.npy") @ encoder)
-    # The documents and queries of docs/encoder.md, whose commands print their figures.
+    # The vectors of docs/encoder.md, whose commands print their figures.
+    rng = np.random.default_rng(0)
+    topic = np.repeat(rng.normal(size=(12, 32)), 20, axis=0)
+    texts = topic + 0.7 * rng.normal(size=(240, 32)) + 0.8
+    encoder = np.eye(32) + 0.25 * rng.normal(size=(32, 32))
+    np.save("texts.npy", texts)
+    np.save("new-texts.npy", texts @ encoder)
     rng = np.random.default_rng(1)
     subjects = rng.normal(size=(12, 16))
     documents = np.repeat(subjects, 50, axis=0) + 0.5 * rng.normal(size=(600, 16))
