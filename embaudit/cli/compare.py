@@ -292,6 +292,7 @@ def _compare_two(
     from embaudit.comparison import compare as run
     from embaudit.io.tables.written import TABLES
     from embaudit.report.document import Origin
+    from embaudit.serving import with_mixable_lists
 
     if output.out is not None and output.out.suffix.lower() in TABLES:
         raise must_be(
@@ -318,6 +319,16 @@ def _compare_two(
                 fail_below=fail_below,
                 reference=loaded[2] if reference is not None else None,
                 allow_swapped=allow_swapped,
+                rng=rng,
+            )
+            result = with_mixable_lists(
+                result,
+                loaded[0].model,
+                loaded[1].model,
+                by_row=titles.by_row,
+                partial=titles.partial,
+                same_numbers=same_numbers,
+                n_neighbours=n_neighbours,
                 rng=rng,
             )
         names = [shown_name(path) for path in paths]

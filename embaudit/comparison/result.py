@@ -57,6 +57,12 @@ class Comparison(Result):
     sameness: Sameness | None = None
     """Gauge that is proven to carry all rows of one model to the other; None if no
     gauge is proven."""
+    mixable: tuple[str, ...] = ()
+    """Directions of lists, such as "user → item", in which old and new vectors may be
+    mixed once the second model is aligned with the first one.
+
+    `embaudit compare` measures them with `embaudit.serving.with_mixable_lists`. Empty
+    if they were not measured, or if the models need no alignment."""
     own_limits: Mapping[str, float] = field(default_factory=dict)
     """Smallest accepted values of `shares_kept` that the caller gave."""
     reference: Mapping[str, float] | None = None
@@ -79,6 +85,7 @@ class Comparison(Result):
                 "explained": self.explained,
                 "n_states": self.n_states,
                 "too_few_for": self.too_few_for,
+                "mixable": list(self.mixable),
                 "agreement": self.agreement,
                 "changes": self.changes_by_side,
                 "moved_most": self.most_moved,

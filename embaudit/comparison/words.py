@@ -366,12 +366,32 @@ def next_step(comparison: Comparison) -> str:
         return mixed_up
     if comparison.verdict.word == OTHER_SPACE:
         return "Use the vectors, thresholds and lists of one model only."
+    return f"{_next_of_related(comparison)} {_alignment(comparison)}".strip()
+
+
+def _next_of_related(comparison: Comparison) -> str:
+    """Advise on models whose vectors or predictions are related."""
     if comparison.same_up_to is not None:
         return _next_of_same(comparison)
     agreement = comparison.agreement
     if agreement is None:
         return _next_of_one_side(comparison)
     return _next_of_predictions(comparison, agreement)
+
+
+def _alignment(comparison: Comparison) -> str:
+    """Name the command after which an index can keep vectors of the first model."""
+    if not comparison.mixable:
+        return ""
+    *others, last = comparison.mixable
+    directions = last
+    if others:
+        directions = f"{', '.join(others)} and {last}"
+    return (
+        "To keep old vectors in an index while you replace them, align the second "
+        "model (NEW) with the first (OLD): `embaudit fix NEW --align-to OLD`. Then old "
+        f"and new vectors may be mixed for {directions}."
+    )
 
 
 def _next_of_predictions(comparison: Comparison, agreement: Agreement) -> str:

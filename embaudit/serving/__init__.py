@@ -1,6 +1,6 @@
 """Serving: what an index, another model, noise or queries do to served lists."""
 
-from embaudit.serving.align import Alignment, align
+from embaudit.serving.align import Alignment, align, with_mixable_lists
 from embaudit.serving.copies import CopyComparison, StoredCopy, compare_copies
 from embaudit.serving.index_metric import IndexMetric, ServedLists, index_metric
 from embaudit.serving.nearly_equal import NearlyEqual, nearly_equal, score_noise
@@ -30,4 +30,5 @@ __all__ = [
     "space_map",
     "stable_neighbours",
     "threshold",
+    "with_mixable_lists",
 ]

@@ -23,7 +23,7 @@ in the fit: the rotation of one half of the shared rows judges the other half.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,12 +31,15 @@ from numpy.typing import NDArray
 
 from embaudit.canonical.form import require_both_sides
 from embaudit.comparison.matching import Match, match
+from embaudit.comparison.result import Comparison
+from embaudit.comparison.sameness import IDENTITY
+from embaudit.comparison.verdict import OTHER_SPACE
 from embaudit.core.checked import RNG, Flags, Floats, as_generator
 from embaudit.core.plain import frame_of, plain_dict
 from embaudit.core.results import Result
 from embaudit.core.ties import leading_places, tie_tolerance
 from embaudit.core.words import counted, row_called
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 from embaudit.linalg.mapped import RowMap
 from embaudit.linalg.nearest import require_length
 from embaudit.model import FactorModel, SideName
@@ -55,6 +58,12 @@ SHOWN = 5
 """Number of rows that are listed because they moved most."""
 LARGEST_ANGLE = 180.0
 """Largest angle in degrees. It sets the scale on which angles tie."""
+SMALLEST_TURN = 1.0
+"""Mean angle in degrees between stored rows below which coordinates are the same."""
+ANGLE_LEFT = 0.5
+"""Largest share of the mean angle that an alignment leaves if it is worth its effort.
+
+Even rows in the same coordinates come a little nearer by a fitted rotation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -507,3 +516,89 @@ def _side(
         names=found.names,
         row_title=new.row_title(found.role),
     )
+
+
+def with_mixable_lists(
+    comparison: Comparison,
+    old: FactorModel,
+    new: FactorModel,
+    *,
+    by_row: bool | None = None,
+    partial: bool = False,
+    same_numbers: bool = False,
+    n_neighbours: int | None = None,
+    rng: RNG = 0,
+) -> Comparison:
+    """Add to a comparison for which lists an alignment lets an index keep old vectors.
+
+    The models are aligned only if their rows are matched by ids, the vectors are
+    related, and the rows suffice to find the axes. Nothing is added if the models are
+    in the same coordinates already, or if they cannot be aligned.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison of both models.
+    old, new : FactorModel
+        The first and the second model.
+    by_row, partial, same_numbers, n_neighbours, rng
+        As for `align`.
+
+    Examples
+    --------
+    >>> from embaudit.comparison import compare
+    >>> from embaudit.gauges import Orthogonal
+    >>> draw = np.random.default_rng(0)
+    >>> users, items = draw.standard_normal((40, 3)), draw.standard_normal((30, 3))
+    >>> old = FactorModel.from_user_item(
+    ...     users, items, user_ids=np.arange(40), item_ids=np.arange(30)
+    ... )
+    >>> new = Orthogonal(3).sample(rng=1).act(old)
+    >>> with_mixable_lists(compare(old, new), old, new).mixable
+    ('user → user', 'item → item', 'user → item')
+    """
+    if not _may_be_aligned(comparison):
+        return comparison
+    try:
+        alignment = align(
+            old,
+            new,
+            by_row=by_row,
+            partial=partial,
+            same_numbers=same_numbers,
+            n_neighbours=n_neighbours,
+            rng=rng,
+        )
+    except InputError:
+        # For example, the new model has more dimensions than the old one.
+        return comparison
+    # Few rows turn towards each other by chance.
+    if alignment.has_few_rows:
+        return comparison
+    sides = alignment.sides.values()
+    if any(side.key != "ids" for side in sides):
+        return comparison
+    if not any(_is_turned(side) for side in sides):
+        return comparison
+    mixable = [lists.title for lists in alignment.lists if lists.mixing is Mixing.YES]
+    return replace(comparison, mixable=tuple(mixable))
+
+
+def _may_be_aligned(comparison: Comparison) -> bool:
+    """Return True if a comparison does not rule out that an alignment helps."""
+    if any(change.match.key != "ids" for change in comparison.changes.values()):
+        return False
+    if comparison.too_few_for or comparison.swapped:
+        return False
+    if comparison.same_up_to == IDENTITY:
+        return False
+    return comparison.verdict.word != OTHER_SPACE
+
+
+def _is_turned(side: AlignedSide) -> bool:
+    """Return True if old and new rows of a side need an alignment to be near."""
+    if side.mean_before is None:
+        return True
+    if side.mean_before < SMALLEST_TURN:
+        return False
+    return side.mean_after <= ANGLE_LEFT * side.mean_before

@@ -35,6 +35,17 @@ def test_the_command_says_when_old_and_new_vectors_may_not_be_mixed(embaudit):
     assert "mixed vectors keep" in text
 
 
+def test_compare_names_the_command_as_the_next_step(embaudit):
+    command = "embaudit fix NEW --align-to OLD"
+    result = embaudit("compare", "model.npz", "twin.npz", "--json", "c.json")
+    assert command in " ".join(result.out.split())
+    with open("c.json") as file:  # noqa: PTH123
+        record = json.load(file)
+    assert record["mixable"] == ["user → user", "item → item", "user → item"]
+    result = embaudit("compare", "model.npz", "model.npz")
+    assert command not in " ".join(result.out.split())
+
+
 def test_json_holds_the_figures(embaudit):
     arguments = ["--align-to", "model.npz", "--role", "item", "--out", "v.parquet"]
     assert embaudit("fix", "other.npz", *arguments, "--json", "a.json").code == 0

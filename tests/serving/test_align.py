@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from models import random_model
 from scipy.linalg import orthogonal_procrustes
 
+from embaudit.comparison import compare
 from embaudit.comparison.matching import match
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal, Translation
 from embaudit.model import FactorModel
-from embaudit.serving import align
+from embaudit.serving import align, with_mixable_lists
 from embaudit.serving.mixed_lists import MixedLists, Mixing, compare_lists
 from embaudit.serving.rotation_fit import fit_rotation, measure_angles
 
@@ -643,3 +644,99 @@ def test_numbers_as_ids_are_matched_if_some_are_gone_and_others_were_added():
 def test_further_numbers_are_matched_without_a_declaration_if_none_is_gone():
     old, new = grown()
     assert align(old, new).is_exact
+
+
+def two_sided(n_left=200, n_right=150, k=6, *, has_ids=True):
+    """Return a model of random rows."""
+    draw = np.random.default_rng(0)
+    ids = {}
+    if has_ids:
+        ids = {"left_ids": np.arange(n_left), "right_ids": np.arange(n_right)}
+    rows = draw.standard_normal((n_left + n_right, k))
+    return FactorModel.from_user_item(rows[:n_left], rows[n_left:]).replace(**ids)
+
+
+def trained_further(model, noise):
+    """Return a model in the same coordinates that differs by noise."""
+    draw = np.random.default_rng(3)
+    left = model.left + noise * draw.standard_normal(model.left.shape)
+    right = model.right + noise * draw.standard_normal(model.right.shape)
+    return model.replace(left=left, right=right)
+
+
+def turned(model):
+    return Orthogonal(model.rank).sample(rng=1).act(model)
+
+
+def next_step(old, new):
+    return with_mixable_lists(compare(old, new), old, new).next_step
+
+
+def other_rows(model):
+    """Return a model of unrelated rows with the same ids."""
+    draw = np.random.default_rng(9)
+    return model.replace(
+        left=draw.standard_normal(model.left.shape),
+        right=draw.standard_normal(model.right.shape),
+    )
+
+
+COMMAND = "`embaudit fix NEW --align-to OLD`"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        turned,
+        lambda model: turned(trained_further(model, 0.1)),
+        lambda model: GeneralLinear(6, max_condition=5.0).sample(rng=1).act(model),
+    ],
+    ids=["turned", "turned and trained further", "other axes"],
+)
+def test_a_comparison_names_the_alignment_after_which_vectors_may_be_mixed(change):
+    old = two_sided()
+    step = next_step(old, change(old))
+    assert COMMAND in step
+    assert "mixed for user → user, item → item and user → item." in step
+
+
+def test_a_comparison_names_only_lists_that_the_alignment_keeps():
+    """Noise of 0.6 turns a user list too far, and leaves the other two kinds."""
+    old = two_sided()
+    new = turned(trained_further(old, 0.6))
+    titles = [x.title for x in align(old, new).lists if x.mixing is Mixing.YES]
+    assert titles == ["item → item", "user → item"]
+    assert "may be mixed for item → item and user → item." in next_step(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "change"),
+    [
+        (two_sided(), lambda model: model),
+        (two_sided(), lambda model: trained_further(model, 0.1)),
+        (two_sided(), lambda model: turned(trained_further(model, 1.0))),
+        (two_sided(), other_rows),
+        (two_sided(has_ids=False), turned),
+        (two_sided(16, 12, 10), lambda model: turned(trained_further(model, 0.01))),
+    ],
+    ids=[
+        "identical",
+        "same coordinates",
+        "no rotation keeps lists",
+        "other space",
+        "matched by row numbers",
+        "too few rows",
+    ],
+)
+def test_a_comparison_names_no_alignment_that_would_not_help(old, change):
+    assert "--align-to" not in next_step(old, change(old))
+
+
+def test_a_new_model_of_more_dimensions_than_the_old_one_is_not_aligned():
+    old = two_sided(k=4)
+    wider = two_sided(k=6)
+    rows = {
+        role: np.hstack([old.factors(role), 0.3 * wider.factors(role)[:, 4:]])
+        for role in old.sides
+    }
+    assert "--align-to" not in next_step(old, turned(old.replace(**rows)))
