@@ -64,7 +64,8 @@ def train_language_model(folder: Path, sentences: list[str], steps: int = 200) -
         bos_token_id=ids[begin],
         eos_token_id=ids[end],
     )
-    network = LlamaForCausalLM(config)
+    # In float64, rounding on other machines does not change the trained weights.
+    network = LlamaForCausalLM(config).double()
     batch = tokenizer(sentences, padding=True, return_tensors="pt")
     # The loss skips positions with the label -100.
     labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
@@ -79,5 +80,5 @@ def train_language_model(folder: Path, sentences: list[str], steps: int = 200) -
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    network.save_pretrained(folder)
+    network.float().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
