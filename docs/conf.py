@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 from base64 import b64decode
@@ -9,8 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpydoc.validate
 from docutils.nodes import SkipNode
-from numpydoc.docscrape import NumpyDocString
+from numpydoc.docscrape import NumpyDocString, get_doc_object
+from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.logging import getLogger
 
 from embaudit import __version__
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
 GALLERY = HERE / "gallery"
+LOG = getLogger(__name__)
 
 project = "embaudit"
 author = "The embaudit developers"
@@ -46,10 +51,6 @@ autodoc_typehints = "none"
 numpydoc_xref_param_type = False
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
-# What scikit-learn adds to estimators refers to its own pages.
-autodoc_default_options = {
-    "exclude-members": "set_fit_request, set_inverse_transform_request, set_transform_request"
-}
 autosummary_generate = True
 autosummary_ignore_module_all = False
 
@@ -125,6 +126,8 @@ def write_mathml(writer: HTML5Translator, node: math | math_block) -> None:
 
 NumpyDocString.sections["Columns"] = ""
 """Make numpydoc accept this section; `show_columns` shows it."""
+place = numpydoc.validate.ALLOWED_SECTIONS.index("Raises")
+numpydoc.validate.ALLOWED_SECTIONS.insert(place, "Columns")
 
 
 def show_columns(
@@ -145,9 +148,119 @@ def show_columns(
             return
 
 
+CHECKS = {
+    *("GL03", "GL05", "GL06", "GL07", "GL08", "GL09", "GL10"),
+    *("SS01", "SS02", "SS04", "SS05", "SS06"),
+    *("PR02", "PR03", "PR04", "PR05", "PR06", "PR07", "PR09", "PR10"),
+    *("RT03", "RT04", "RT05", "SA02", "SA03", "SA04"),
+}
+"""Checks of numpydoc for every docstring; its documentation lists the codes.
+
+GL concerns the docstring as a whole, SS its first sentence, PR parameters, RT returned
+values, SA references and EX examples.
+"""
+CHECKS_OF = {
+    "function": CHECKS | {"PR01", "RT01", "EX01"},
+    "class": CHECKS | {"EX01"},
+    "exception": CHECKS | {"EX01"},
+    "method": CHECKS,
+    "property": CHECKS,
+}
+"""Checks of each kind of object.
+
+A method needs no section if its first sentence says everything. Fields of a class are
+not here, because numpydoc would check the docstrings of their default values.
+"""
+SKIPPED = {"embaudit.audit": {"PR01", "PR02"}}
+"""The signature of `audit` lists the options of AuditOptions and of `load` one by one,
+and its docstring refers to both."""
+
+
+def validate(
+    _app: Sphinx,
+    what: str,
+    name: str,
+    thing: object,
+    _options: object,
+    lines: list[str],
+) -> None:
+    """Warn of each rule that a docstring of the API breaks, so that the build fails."""
+    if what == "attribute" and not any(lines):
+        LOG.warning("%s: the field does not have a docstring", name)
+    if what not in CHECKS_OF:
+        return
+    documented = get_doc_object(thing)
+    for code, message in numpydoc.validate.validate(documented)["errors"]:
+        if code in CHECKS_OF[what] - SKIPPED.get(name, set()):
+            LOG.warning("%s: %s: %s", name, code, message)
+
+
+def skip_other_libraries(
+    _app: Sphinx,
+    _what: str,
+    _name: str,
+    thing: object,
+    skip: bool,
+    _options: object,
+) -> bool | None:
+    """Skip methods that Python or scikit-learn adds to a class, such as `str.lower`."""
+    if skip or not (callable(thing) or inspect.isdatadescriptor(thing)):
+        return None
+    function = getattr(thing, "fget", None) or getattr(thing, "__func__", thing)
+    owner = getattr(function, "__objclass__", function)
+    return not (getattr(owner, "__module__", None) or "").startswith("embaudit") or None
+
+
+MADE_BY_USERS = ("embaudit.AuditOptions", "embaudit.reproduce.NetflixSetting")
+"""Classes that users make, although their fields take the place of parameters."""
+
+
+def hide_signatures_of_results(
+    _app: Sphinx,
+    what: str,
+    name: str,
+    thing: object,
+    _options: object,
+    _signature: str,
+    _returned: str,
+) -> tuple[str, None] | None:
+    """Hide the signature of a class that only functions of the package make.
+
+    Such a class describes its fields, and has no section on parameters.
+    """
+    if what != "class" or name in MADE_BY_USERS:
+        return None
+    if "Parameters\n" in (thing.__doc__ or ""):
+        return None
+    return "", None
+
+
+DATA = {"embaudit.RESCALINGS": "embaudit.solvers.product_penalty"}
+"""The module that documents each public constant."""
+
+
+def document_data(
+    _app: Sphinx,
+    what: str,
+    name: str,
+    _thing: object,
+    _options: object,
+    lines: list[str],
+) -> None:
+    """Show the docstring of a constant, which stands in another module."""
+    if what == "data":
+        documented = ModuleAnalyzer.for_module(DATA[name]).find_attr_docs()
+        lines[:] = documented["", name.rpartition(".")[-1]]
+
+
 def setup(app: Sphinx) -> None:
     """Register how formulas are written, and what happens before pages are read."""
     app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))
     app.connect("builder-inited", link_notebooks)
     # numpydoc reads docstrings at the default priority, 500.
+    app.connect("autodoc-process-docstring", document_data, priority=300)
+    app.connect("autodoc-process-docstring", validate, priority=300)
     app.connect("autodoc-process-docstring", show_columns, priority=400)
+    app.connect("autodoc-skip-member", skip_other_libraries)
+    # numpydoc reads signatures at the default priority as well, and the last word counts.
+    app.connect("autodoc-process-signature", hide_signatures_of_results, priority=400)

@@ -267,8 +267,11 @@ class InputError(ValueError):
 
     Parameters
     ----------
-    template, *values
-        The sentence, as `Sentence` takes it.
+    template : str
+        The sentence, with `{}` for each value.
+    *values : object
+        The values of the sentence. An `Option` is written as a keyword in Python and
+        as an option on the command line.
 
     Examples
     --------
@@ -352,7 +355,19 @@ class KeywordError(InputError, TypeError):
 
 
 class EquivalenceError(InputError):
-    """A gauge preserves less than the model predicts."""
+    """A gauge preserves less than the model predicts.
+
+    Examples
+    --------
+    A translation of items changes the scores of a recommender.
+
+    >>> import embaudit as ea
+    >>> model = ea.FactorModel.from_user_item([[1.0, 2.0]], [[3.0, 4.0]])
+    >>> ea.Gauge.translation(2, right=[1.0, 0.0]).act(model)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.EquivalenceError: a gauge on this model must preserve its ...
+    """
 
 
 def must_be(

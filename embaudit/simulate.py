@@ -110,7 +110,17 @@ class SimulationParameters:
 
 @dataclass(frozen=True)
 class SimulatedInteractions:
-    """A simulated data set together with the truth it was drawn from."""
+    """A simulated data set together with the truth it was drawn from.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> data = ea.simulate_interactions(300, 40, 3, rng=1)
+    >>> data
+    SimulatedInteractions(300 users, 40 items, 3 clusters, 4762 pairs)
+    >>> data.matrix.shape, data.preferences.shape
+    ((300, 40), (300, 3))
+    """
 
     matrix: csr_array[Any]
     """(n, p) binary float64 with sorted indices; `min_items` or more items per user."""

@@ -52,7 +52,19 @@ Objective: TypeAlias = Literal["movement", "neighbours"]
 
 @dataclass(frozen=True, eq=False)
 class Attack(Result):
-    """The worst gauge found, and a bound for all gauges of the same set."""
+    """The worst gauge found, and a bound for all gauges of the same set.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> model = ea.FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
+    >>> linear = ea.gauges.GeneralLinear(2, max_condition=3.0)
+    >>> attack = ea.worst_gauge(model, linear, n_pairs=1)
+    >>> round(attack.achieved, 6), round(attack.gap, 6)
+    (0.8, 0.0)
+    >>> round(attack.gauge.condition_number, 6)
+    3.0
+    """
 
     gauge: Gauge
     """A gauge within the budget."""

@@ -681,6 +681,7 @@ def audit(
     Returns
     -------
     Audit
+        The answer with its reasons, the findings, and all measurements behind them.
 
     Raises
     ------

@@ -94,6 +94,15 @@ class HeadReport(Result):
 
     A guard is a declared soft cap or normalisation of the labels. Under a guard, a
     shift of all labels changes probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> rows = np.random.default_rng(0).standard_normal((40, 8)) + 2
+    >>> report = ea.head_report(ea.FactorModel.from_softmax(rows), n_gauges=1)
+    >>> report.origin_is_free, report.origin_matters, report.verified
+    (True, True, True)
     """
 
     model: FactorModel

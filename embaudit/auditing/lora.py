@@ -258,11 +258,22 @@ def audit_lora(
     Returns
     -------
     LoraAudit
+        One record per module, the findings, and the norm of all updates.
 
     Raises
     ------
     InputError
         If the adapter cannot be read, or the factors do not fit together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> draw = np.random.default_rng(0)
+    >>> b, a = draw.normal(size=(200, 4)), draw.normal(size=(4, 100))
+    >>> found = ea.audit_lora(b, a)
+    >>> found.modules[0].shape, found.kept_by_pair < 0.6
+    ((200, 100), True)
     """
     given: Any = source
     if a is not None:

@@ -20,6 +20,11 @@ def position(model: FactorModel | AnyPath | object) -> Position:
     model : FactorModel, path or object
         A model with both sides, or a file or object that `embaudit.load` reads.
 
+    Returns
+    -------
+    Position
+        The exponent of the nearest canonical gauge, and the distance from it in ln κ.
+
     Raises
     ------
     InputError

@@ -82,7 +82,19 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verification:
-    """Comparison of the JSON of an audit with its recomputation."""
+    """Comparison of the JSON of an audit with its recomputation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> rows = np.random.default_rng(0).normal(size=(20, 3))
+    >>> model = ea.FactorModel.from_vectors(rows)
+    >>> record = ea.audit(model, n_gauges=1, n_steps=1).to_dict()
+    >>> found = ea.verify(record, model)
+    >>> found.ok, found.difference
+    (True, None)
+    """
 
     n_numbers: int
     """Number of numbers compared."""
@@ -192,6 +204,7 @@ def verify(
     Returns
     -------
     Verification
+        `ok`, the first difference if there is one, and how many numbers were compared.
 
     Raises
     ------

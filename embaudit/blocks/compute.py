@@ -346,6 +346,11 @@ def block_cosines(
     missing : {"error", "skip"}
         What to do about keys that one side lacks. Skipped keys are named in `notes`.
 
+    Returns
+    -------
+    BlockCosines
+        The local cosines and weights of the blocks, and the global cosine.
+
     Raises
     ------
     InputError

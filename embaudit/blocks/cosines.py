@@ -164,7 +164,7 @@ class BlockCosines(Drawn):
 
     @cached_property
     def norm_cosine(self) -> float:
-        """ρ, the cosine of the two profiles of block norms, in [0, 1]."""
+        """Cosine ρ of the two profiles of block norms, in [0, 1]."""
         cosine = self._norm_products.sum() / (self.x_norm * self.y_norm)
         return min(1.0, float(cosine))
 

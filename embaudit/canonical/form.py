@@ -101,6 +101,17 @@ class CanonicalForm:
     The scores are those of `P Qᵀ` without biases. A side whose mean says nothing (see
     `FactorModel.centred_sides`) is centred first. Equivalent models have the same form,
     up to signs.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> users, items = [[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]
+    >>> model = ea.FactorModel.from_user_item(users, items)
+    >>> form = ea.canonical_form(model)
+    >>> form.singular_values, form.is_full_rank
+    (array([3., 1.]), True)
+    >>> round(form.gauge(0.5).condition_number, 3)
+    1.732
     """
 
     singular_values: Vector
@@ -322,6 +333,11 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     model : FactorModel
         With both sides. A model that predicts cosines is taken with rows of length 1.
 
+    Returns
+    -------
+    CanonicalForm
+        The singular values of the scores, and maps from the factors to each exponent.
+
     Raises
     ------
     InputError
@@ -492,6 +508,11 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
         lengths free and not the cosines.
     exponent : float
         From 0 to 1.
+
+    Returns
+    -------
+    FactorModel
+        The equivalent model.
 
     Raises
     ------

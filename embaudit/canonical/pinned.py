@@ -85,6 +85,11 @@ def pinned_test(
     rng : numpy Generator or int, optional
         Draws the pairs of labels that a witness may move the most.
 
+    Returns
+    -------
+    Pinning
+        The answer (pinned, free or undecided), and a model that shows a movement.
+
     Raises
     ------
     InputError

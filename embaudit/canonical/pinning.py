@@ -171,7 +171,17 @@ class Flip:
 
 @dataclass(frozen=True, eq=False)
 class Pinning(Result):
-    """Freedom that predictions of unit rows leave to the cosines within a side."""
+    """Freedom that predictions of unit rows leave to the cosines within a side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> model = ea.FactorModel.from_user_item(np.eye(2), np.eye(2), link="cosine")
+    >>> found = ea.pinned_test(model)
+    >>> found.status.value, found.rank, found.needed
+    ('undecided', 2, 3)
+    """
 
     status: Status
     """The answer."""

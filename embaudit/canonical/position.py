@@ -35,7 +35,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Position(Result):
-    """Place of a model's factors among all equivalent ones."""
+    """Place of a model's factors among all equivalent ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> users = np.diag([9.0, 4.0, 1.0])
+    >>> found = ea.position(ea.FactorModel.from_user_item(users, np.eye(3)))
+    >>> round(found.exponent, 6), found.score_rank, found.energy_rank
+    (1.0, 3, 3)
+    """
 
     roles: tuple[str, str]
     """Titles of the two sides, such as "user" and "item"."""

@@ -143,6 +143,7 @@ def compare(
     Returns
     -------
     Comparison
+        The verdict, the parts of the change, and the shares of lists that stay.
 
     Raises
     ------

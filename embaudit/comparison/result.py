@@ -32,7 +32,23 @@ LEAST_VALUE = {"scores": -1.0}
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Result):
-    """Change between two models, and the part of it that a gauge explains."""
+    """Change between two models, and the part of it that a gauge explains.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> draw = np.random.default_rng(0)
+    >>> users, items = draw.normal(size=(40, 2)), draw.normal(size=(30, 2))
+    >>> model = ea.FactorModel.from_user_item(users, items)
+    >>> found = ea.compare(model, ea.Gauge.diagonal([5.0, 1.0]).act(model))
+    >>> found.same_up_to, found.explained
+    ('diagonal', True)
+    >>> found.to_frame()[["role", "shared", "predicted_kept"]]
+        role  shared  predicted_kept
+    0   left      40             1.0
+    1  right      30             1.0
+    """
 
     roles: tuple[str, str]
     """Titles of the two sides, such as "user" and "item"."""

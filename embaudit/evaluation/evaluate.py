@@ -122,6 +122,8 @@ def evaluate_similarities(
     Returns
     -------
     Evaluation
+        Each measure of each similarity, with intervals for the difference from the
+        cosine.
 
     Raises
     ------

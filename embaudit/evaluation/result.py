@@ -56,7 +56,17 @@ WITHOUT_LENGTH = ("auc",)
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Result):
-    """Measures of every similarity, query by query, with intervals and coverage."""
+    """Measures of every similarity, query by query, with intervals and coverage.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
+    >>> labels = ["a", "a", "b", "b"]
+    >>> found = ea.evaluate_similarities(items, labels, n_neighbours=1)
+    >>> found.measures, found.value("cosine")
+    (('precision', 'auc', 'ndcg'), 1.0)
+    """
 
     role: SideName
     """Side of the entities."""
@@ -325,6 +335,7 @@ class Evaluation(Result):
         Returns
         -------
         dict of str to float
+            Names and numbers.
         """
         values: dict[str, float | None] = {
             "n_queries": len(self.queries),

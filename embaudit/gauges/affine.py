@@ -38,6 +38,11 @@ class Affine(GaugeGroup):
     max_shift : float, optional
         Bound on the length of v or u; unbounded by default.
 
+    References
+    ----------
+    Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026,
+    lemma on translations.
+
     Examples
     --------
     >>> group = Affine(3, max_condition=2.0, max_shift=0.5)
@@ -49,11 +54,6 @@ class Affine(GaugeGroup):
     True
     >>> Translation(3, max_shift=1.0) <= group
     False
-
-    References
-    ----------
-    Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026,
-    lemma on translations.
     """
 
     kind = "affine"

@@ -22,6 +22,11 @@ class Diagonal(GaugeGroup):
         Bound on the largest scale over the smallest in absolute value, from 1 to 1e50;
         unbounded by default.
 
+    References
+    ----------
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", 2024, section 2.1.
+
     Examples
     --------
     >>> from embaudit.gauges import GeneralLinear
@@ -29,11 +34,6 @@ class Diagonal(GaugeGroup):
     True
     >>> round(Diagonal(3, max_condition=2.0).sample(rng=0).condition_number, 9)
     2.0
-
-    References
-    ----------
-    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
-    Similarity?", 2024, section 2.1.
     """
 
     kind = "diagonal"

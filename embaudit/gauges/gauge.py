@@ -106,6 +106,12 @@ class Gauge:
         If left and right are not inverse to each other within rounding, or the columns
         of the basis are not orthonormal.
 
+    References
+    ----------
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
+    Similarity?", 2024 (diagonal and orthogonal); Nielsen, "Why not to use Cosine
+    Similarity between Label Representations", 2026 (translation).
+
     Examples
     --------
     >>> g = Gauge.diagonal([2.0, 0.5])
@@ -129,12 +135,6 @@ class Gauge:
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: gauges must have one rank to compose; got 2 and 3.
-
-    References
-    ----------
-    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About
-    Similarity?", 2024 (diagonal and orthogonal); Nielsen, "Why not to use Cosine
-    Similarity between Label Representations", 2026 (translation).
     """
 
     left: Matrix | Vector
@@ -278,7 +278,7 @@ class Gauge:
 
     @cached_property
     def condition_number(self) -> float:
-        """κ(M) = ‖M‖ ‖M⁻¹‖ in the 2-norm; shifts do not count.
+        """Condition number κ(M) = ‖M‖ ‖M⁻¹‖ in the 2-norm; shifts do not count.
 
         Both norms are accurate to rounding. The smallest singular value of M would lose
         as many digits as κ has.

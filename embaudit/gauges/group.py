@@ -58,10 +58,14 @@ class GaugeGroup(ABC):
     most_condition: ClassVar[float] = np.inf
     """Largest budget for κ(M) that float64 can hold."""
     rank: int
+    """Number of latent dimensions k."""
     # A subclass declares the budgets that a user can choose as fields of its own.
     max_condition: float | None = 1.0
+    """Largest condition number κ of M; None means that there is no bound."""
     side: SideName = "right"
+    """Side that is shifted."""
     max_shift: float | None = 0.0
+    """Largest length of the shift, in the unit of the rows; None for any length."""
 
     def __post_init__(self) -> None:
         """Check the rank and the budgets."""

@@ -16,6 +16,14 @@ from embaudit.linalg.rows import WIDE
 class Orthogonal(GaugeGroup):
     """`P' = P R, Q' = Q R` with `R Rᵀ = I`.
 
+    A rotation changes no cosine within a side, so these gauges are the reference in
+    which nothing moves.
+
+    Parameters
+    ----------
+    rank : int
+        Number of latent dimensions.
+
     Examples
     --------
     >>> Orthogonal(3).fixes_cosines

@@ -30,17 +30,17 @@ class Translation(GaugeGroup):
     max_shift : float, optional
         Bound on the length of the shift; unbounded by default.
 
+    References
+    ----------
+    Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026,
+    lemma on translations.
+
     Examples
     --------
     >>> Translation(2).preserves.title
     'probabilities'
     >>> Translation(2).fixes_lengths, Translation(2, max_shift=0.0).fixes_lengths
     (False, True)
-
-    References
-    ----------
-    Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026,
-    lemma on translations.
     """
 
     kind = "translation"

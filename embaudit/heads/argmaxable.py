@@ -67,7 +67,16 @@ class _Answers(Result):
 
 @dataclass(frozen=True, eq=False)
 class Argmaxable(_Answers):
-    """Labels, each with an answer: does some input make it the most probable one?"""
+    """Labels, each with an answer: does some input make it the most probable one?
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> rows = [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]]
+    >>> found = ea.heads.argmaxable(ea.FactorModel.from_softmax(rows))
+    >>> found.n_can, found.cannot
+    (3, array([False, False, False,  True]))
+    """
 
     labels: Indices
     """(m,) row numbers of the labels examined."""
@@ -213,11 +222,22 @@ def argmaxable(
         Entries of the largest matrix of rivals, labels × dimensions. A label that needs
         more stays undecided.
 
+    Returns
+    -------
+    Argmaxable
+        An answer and a lead for each examined label.
+
     Raises
     ------
     InputError
         If the model is not a softmax head, all its rows are equal, a row number does
         not exist or the margin is not positive.
+
+    References
+    ----------
+    Demeter, Kimmel & Downey, "Stolen Probability", ACL 2020; Grivas, Bogoychev & Lopez,
+    "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but Rarely in Practice",
+    ACL 2022.
 
     Examples
     --------
@@ -227,12 +247,6 @@ def argmaxable(
     ['yes', 'yes', 'yes', 'no']
     >>> argmaxable(head.replace(right_bias=[0.0, 0.0, 0.0, 1.0]))
     Argmaxable(4 of 4 labels can be the argmax, 0 cannot, 0 undecided)
-
-    References
-    ----------
-    Demeter, Kimmel & Downey, "Stolen Probability", ACL 2020; Grivas, Bogoychev & Lopez,
-    "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but Rarely in Practice",
-    ACL 2022.
     """
     require_model(model)
     if rows is None:
@@ -277,7 +291,17 @@ def argmaxable_in(
 
 @dataclass(frozen=True, eq=False)
 class SharedHalves(_Answers):
-    """Pairs of labels, each with an answer: can inputs bring both near to ½?"""
+    """Pairs of labels, each with an answer: can inputs bring both near to ½?
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> square = [[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]
+    >>> head = ea.FactorModel.from_softmax(square)
+    >>> found = ea.heads.shared_halves(head, pairs=[[0, 1], [0, 2]])
+    >>> found.can_share, found.n_can
+    (array([ True, False]), 1)
+    """
 
     pairs: Indices
     """(m, 2) row numbers of the pairs."""
@@ -354,13 +378,27 @@ def shared_halves(
         A softmax head.
     pairs : array of shape (m, 2)
         Row numbers of two different labels.
-    margin, max_cells
-        See `argmaxable`.
+    margin : float
+        Smallest lead that counts: gap to the next label, in standard deviations of the
+        logits of all labels.
+    max_cells : int
+        Entries of the largest matrix of rivals, labels × dimensions. A pair that needs
+        more stays undecided.
+
+    Returns
+    -------
+    SharedHalves
+        An answer and a lead for each pair.
 
     Raises
     ------
     InputError
         If the model is not a softmax head or a pair names one label twice.
+
+    References
+    ----------
+    Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026,
+    Figure 2.
 
     Examples
     --------
@@ -369,11 +407,6 @@ def shared_halves(
     >>> square = [[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]
     >>> shared_halves(FactorModel.from_softmax(square), [[0, 1], [0, 2]]).can_share
     array([ True, False])
-
-    References
-    ----------
-    Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026,
-    Figure 2.
     """
     require_model(model)
     index = as_pairs(pairs, model.n_right, model.n_right)

@@ -34,7 +34,17 @@ THIN = 2.0
 
 @dataclass(frozen=True, eq=False)
 class ProjectorCosines(Result):
-    """Cosines of rows of the projector onto the columns of the centred label matrix."""
+    """Cosines of rows of the projector onto the columns of the centred label matrix.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> rows = [[3.0, 1.0], [0.0, 2.0], [-1.0, 5.0]]
+    >>> head = ea.FactorModel.from_softmax(rows)
+    >>> found = ea.heads.projector_cosines(head, pairs=[[0, 1]])
+    >>> found.cosines.round(9), found.degenerate
+    (array([-0.5]), True)
+    """
 
     pairs: Indices
     """(m, 2) the pairs."""

@@ -110,6 +110,7 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
     Returns
     -------
     array of shape (n, k)
+        The inputs, in float64.
 
     Raises
     ------

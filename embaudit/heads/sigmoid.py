@@ -29,7 +29,18 @@ MAX_COMBINATIONS = 20_000
 
 @dataclass(frozen=True, eq=False)
 class LabelCombinations(Result):
-    """The sets of labels that some input turns on while it turns all others off."""
+    """The sets of labels that some input turns on while it turns all others off.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> rows = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    >>> found = ea.heads.label_combinations(ea.FactorModel.from_softmax(rows))
+    >>> len(found.on), found.n_all
+    (6, 8)
+    >>> found.on[0]
+    array([False, False, False])
+    """
 
     on: Flags
     """(m, V) one row per combination, in order of its flags as binary number."""
@@ -116,17 +127,17 @@ def label_combinations(
         If there are more than `max_combinations`, or a nearest point cannot be
         computed.
 
-    Examples
-    --------
-    >>> rows = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
-    >>> label_combinations(FactorModel.from_softmax(rows))
-    LabelCombinations(6 of 8 for 3 labels)
-
     References
     ----------
     Cover, IEEE Trans. Electronic Computers EC-14, 1965 (the counts); Grivas, Vergari &
     Lopez, "Taming the Sigmoid Bottleneck: Provably Argmaxable Sparse Multi-Label
     Classification", AAAI 2024.
+
+    Examples
+    --------
+    >>> rows = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    >>> label_combinations(FactorModel.from_softmax(rows))
+    LabelCombinations(6 of 8 for 3 labels)
     """
     rows = lifted_rows(model)
     if not is_number(margin):

@@ -177,6 +177,11 @@ def load(
         - `user_features` and `item_features`: the sparse matrices that a LightFM model
           was trained with, or "none".
 
+    Returns
+    -------
+    FactorModel
+        The model. Large arrays can stay on disk, as memory maps.
+
     Raises
     ------
     InputError
@@ -208,13 +213,28 @@ def read(
 ) -> Reading:
     """Read a model, and report how each array was used.
 
-    The report also lists arrays that were left over, and assumptions. Parameters are
-    those of `load`, and so are the errors.
+    The report also lists arrays that were left over, and assumptions.
+
+    Parameters
+    ----------
+    source : path, list of paths, array, data frame or object
+        Everything that `load` reads.
+    kind : {"auto", "factors", "head", "vectors"}
+        As for `load`.
+    format : str, optional
+        As for `load`.
+    **options
+        As for `load`.
 
     Returns
     -------
     Reading
         The model and its intake.
+
+    Raises
+    ------
+    InputError
+        As for `load`.
 
     Examples
     --------

@@ -58,6 +58,18 @@ def save(
     InputError
         If the suffix names no format that can be written, the file exists, or the
         format cannot hold the model.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import embaudit as ea
+    >>> model = ea.FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8]], ids=["a", "b"])
+    >>> with TemporaryDirectory() as folder:
+    ...     ea.save(model, Path(folder, "items.parquet"))
+    ...     again = ea.load(Path(folder, "items.parquet"))
+    >>> again.right_ids
+    array(['a', 'b'], dtype='<U1')
     """
     if not isinstance(model, FactorModel | Draft):
         raise must_be(

@@ -442,6 +442,11 @@ def neighbours(
         False saves a second search where many rows tie. Rounding then decides which of
         them are listed, so use only the cosines of the last entries.
 
+    Returns
+    -------
+    NeighbourLists
+        `indices` and `cosines` of shape (m, n), best first.
+
     Examples
     --------
     >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])

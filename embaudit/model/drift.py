@@ -46,7 +46,17 @@ Mapping more of them would take longer than measuring movement.
 
 @dataclass(frozen=True)
 class Drift(Result):
-    """The largest change of the predictions at the level the model predicts."""
+    """The largest change of the predictions at the level the model predicts.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> model = ea.FactorModel.from_user_item([[1.0, 2.0]], [[0.3, 0.4], [0.4, 0.3]])
+    >>> gauge = ea.Gauge.diagonal([1.0, 3.0])
+    >>> found = ea.drift(model, gauge.act(model), condition_number=3.0)
+    >>> found.ok, found.level.title, found.max_abs <= found.tolerance
+    (True, 'scores', True)
+    """
 
     level: Equivalence
     """Level of the compared predictions: scores, probabilities, order or cosines."""
@@ -288,6 +298,11 @@ def drift(
         κ of the gauge, which scales the tolerance.
     rng : numpy Generator or int
         Draws the rows if there are more than a million scores; see `DriftSample`.
+
+    Returns
+    -------
+    Drift
+        The largest change, and the change that rounding can explain.
 
     Examples
     --------

@@ -191,14 +191,14 @@ class FactorModel:
         What people call the two sides. Both sides take these titles.
     objective : str, optional
         Training objective of the model, if known; see `embaudit.model.objectives`.
-    overruled : StatedTraining, optional
-        What the file or object that the model was read from says of its training, if
-        the caller declared an objective of another law.
     final_norm : FinalNorm, optional
         Norm that the states of a network pass before they reach this softmax head.
     tying : Tying, optional
         Whether this softmax head is also the input embeddings of its network; None if
         it is not.
+    overruled : StatedTraining, optional
+        The training that the source of the model states, if the caller declared an
+        objective that contradicts it.
 
     Raises
     ------
@@ -293,16 +293,24 @@ class FactorModel:
             `from_user_item`.
         left_bias, right_bias : array of shape (n,) and (p,), optional
             A bias that is given counts as free, so that it can absorb a translation.
+        offset : float
+            Added to every score.
+        roles : pair of str
+            Titles of the two sides.
         left_ids, right_ids : array of shape (n,) and (p,), optional
             Unique identifiers.
         left_names, right_names : array of shape (n,) and (p,), optional
             Titles to show to people; need not be unique.
+        objective : str, optional
+            Training objective of the model, if known.
         left_counts, right_counts : array of shape (n,) and (p,), optional
             Interactions behind each row.
         left_aside, right_aside : array of bool of shape (n,) and (p,), optional
             Rows that are set aside when neighbours are sampled, such as the special
             tokens of a language model.
-        offset, roles, objective, final_norm, tying
+        final_norm : FinalNorm, optional
+            As for the class.
+        tying : Tying, optional
             As for the class.
 
         Raises
@@ -693,6 +701,7 @@ class FactorModel:
         Returns
         -------
         array of shape (len(rows), p)
+            The scores, with biases and offset.
         """
         # s_ij = p_i · q_j + a_i + b_j + c, with unit rows if the link needs them.
         scored = self.side(self.link.scored_role)

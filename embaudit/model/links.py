@@ -296,6 +296,11 @@ def softmax_link(*, soft_cap: float | None = None, unit_rows: bool = False) -> L
         True if label rows are divided by their length before use: then a gauge must
         keep the lengths, too.
 
+    Returns
+    -------
+    Link
+        The link, equal to `LINKS["softmax"]` without a cap and unit rows.
+
     Examples
     --------
     >>> softmax_link(soft_cap=30.0)

@@ -36,8 +36,11 @@ class Pairs(StrEnum):
     """
 
     LEFT = "left"
+    """Two rows of the left side, such as two users."""
     RIGHT = "right"
+    """Two rows of the right side, such as two items."""
     CROSS = "cross"
+    """A left and a right row, such as a user and an item."""
 
     @classmethod
     def of(cls, role: str, titles: tuple[str, str]) -> Pairs:

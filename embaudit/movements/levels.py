@@ -52,7 +52,18 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 @dataclass(frozen=True, eq=False)
 class Levels(Result):
-    """The cosines of random pairs of rows, against which a value is read."""
+    """The cosines of random pairs of rows, against which a value is read.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> rows = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]
+    >>> found = ea.levels(ea.FactorModel.from_vectors(rows))
+    >>> found.n_pairs, found.cosines.round(6).tolist()
+    (3, [0.0, 0.6, 0.8])
+    >>> print(found.scale)
+    All 3 cosines lie between 0.00 and 0.80.
+    """
 
     role: Role
     """Side of the rows, or "cross" for pairs of a left and a right row."""
@@ -230,6 +241,7 @@ def levels(
     Returns
     -------
     Levels
+        The sorted cosines; `below` ranks a value among them.
 
     Raises
     ------

@@ -48,7 +48,17 @@ from embaudit.movements.twins import representatives_of, without_copies
 
 @dataclass(frozen=True, eq=False)
 class Movement(Drawn):
-    """Movement of the cosines of one role; Δ is the cosine after minus before."""
+    """Movement of the cosines of one role; Δ is the cosine after minus before.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> items = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]
+    >>> model = ea.FactorModel.from_vectors(items)
+    >>> moved = ea.movement(model, ea.Gauge.diagonal([1.0, 4.0]).act(model))
+    >>> round(moved.mean_abs, 4), round(moved.max_abs, 4), moved.n_pairs
+    (0.2775, 0.4838, 3)
+    """
 
     role: Role
     """left, right or cross (left-right)."""
@@ -484,6 +494,11 @@ def movement(
         N of the neighbour lists; a third of the other rows by default, 10 at most.
     rng : numpy Generator or int
         Draws the sampled pairs and rows.
+
+    Returns
+    -------
+    Movement
+        The changes of the cosines, and the shares of the neighbour lists that stay.
 
     Examples
     --------

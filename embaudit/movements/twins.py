@@ -62,6 +62,14 @@ class Twins(Result):
     group. So every row of a group is a twin of the first row, which can stand for it.
     Connected components would also join rows that are not twins of each other. A row
     all of whose twins are in other groups is a group of its own.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> rows = [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]
+    >>> found = ea.twins(ea.FactorModel.from_vectors(rows))
+    >>> found.n_pairs, found.first.tolist(), found.copies.tolist()
+    (1, [0, 1, 0], [1, 0, 0])
     """
 
     role: SideName
@@ -190,6 +198,7 @@ def twins(
     Returns
     -------
     Twins
+        The pairs and groups of twins, and the share of rows that have one.
 
     Raises
     ------

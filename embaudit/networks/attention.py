@@ -135,10 +135,35 @@ class HeadTable:
 
 @dataclass(frozen=True, eq=False)
 class AttentionAudit(Result):
-    """Whether the outputs of one attention head fix the cosines of its rows."""
+    """Whether the outputs of one attention head fix the cosines of its rows.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from safetensors.numpy import save_file
+    >>> import embaudit as ea
+    >>> draw = np.random.default_rng(0)
+    >>> names = [f"model.layers.0.self_attn.{n}_proj.weight" for n in "qkvo"]
+    >>> weights = {name: draw.standard_normal((8, 8)) for name in names}
+    >>> config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2}
+    >>> with TemporaryDirectory() as folder:
+    ...     save_file(weights, Path(folder, "model.safetensors"))
+    ...     _ = Path(folder, "config.json").write_text(json.dumps(config))
+    ...     inputs = draw.standard_normal((30, 8))
+    ...     found = ea.audit_attention(folder, layer=0, head=1, inputs=inputs)
+    >>> found.answer.value, found.predictions_hold
+    ('NO', True)
+    >>> found.table("keys").name
+    'keys'
+    """
 
     layer: int
+    """Number of the layer, from 0."""
     head: int
+    """Number of the query head, from 0."""
     width: int
     """Number of columns of queries and keys."""
     group: tuple[int, ...]
@@ -383,6 +408,7 @@ def audit_attention(
     Returns
     -------
     AttentionAudit
+        The answer for keys, queries and values, and how far their cosines move.
 
     Raises
     ------
@@ -392,7 +418,29 @@ def audit_attention(
 
     Examples
     --------
-    >>> audit_attention("no-such-folder", 0, 0)
+    One layer with two heads of 4 dimensions and random weights:
+
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from safetensors.numpy import save_file
+    >>> import embaudit as ea
+    >>> draw = np.random.default_rng(0)
+    >>> names = [f"model.layers.0.self_attn.{n}_proj.weight" for n in "qkvo"]
+    >>> weights = {name: draw.standard_normal((8, 8)) for name in names}
+    >>> config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2}
+    >>> with TemporaryDirectory() as folder:
+    ...     save_file(weights, Path(folder, "model.safetensors"))
+    ...     _ = Path(folder, "config.json").write_text(json.dumps(config))
+    ...     inputs = draw.standard_normal((30, 8))
+    ...     found = ea.audit_attention(folder, layer=0, head=1, inputs=inputs)
+    >>> found.to_frame()[["rows", "answer"]]
+          rows answer
+    0     keys     NO
+    1  queries     NO
+    2   values     NO
+    >>> ea.audit_attention("no-such-folder", 0, 0)
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: the input must be a file that exists; got ...

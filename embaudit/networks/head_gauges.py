@@ -252,7 +252,30 @@ def equivalent_attention(
 
     Examples
     --------
-    >>> equivalent_attention("no-such-folder", 0, 0)
+    One layer with two heads of 4 dimensions and random weights:
+
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from safetensors.numpy import save_file
+    >>> import embaudit as ea
+    >>> draw = np.random.default_rng(0)
+    >>> names = [f"model.layers.0.self_attn.{n}_proj.weight" for n in "qkvo"]
+    >>> weights = {name: draw.standard_normal((8, 8)) for name in names}
+    >>> config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2}
+    >>> with TemporaryDirectory() as folder:
+    ...     save_file(weights, Path(folder, "model.safetensors"))
+    ...     _ = Path(folder, "config.json").write_text(json.dumps(config))
+    ...     changed = ea.equivalent_attention(folder, layer=0, head=1)
+    >>> sorted(name.split(".")[-2] for name in changed)
+    ['k_proj', 'o_proj', 'q_proj', 'v_proj']
+    >>> values, outputs = names[2:]
+    >>> before = weights[outputs][:, 4:] @ weights[values][4:]
+    >>> after = changed[outputs][:, 4:] @ changed[values][4:]
+    >>> np.allclose(before, after)
+    True
+    >>> ea.equivalent_attention("no-such-folder", 0, 0)
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: the input must be a file that exists; got ...

@@ -529,12 +529,23 @@ def compare_lora(first: AdapterSource, second: AdapterSource) -> LoraComparison:
     Returns
     -------
     LoraComparison
+        The cosine of the updates with its spread by chance, and the likeness it means.
 
     Raises
     ------
     InputError
         If an adapter cannot be read, the adapters have no module in common, or a module
         has another shape in the other adapter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> draw = np.random.default_rng(0)
+    >>> b, a = draw.normal(size=(30, 2)), draw.normal(size=(2, 20))
+    >>> found = ea.compare_lora((b, a), (2 * b, a / 2))
+    >>> round(found.cosine, 9), found.likeness.value
+    (1.0, 'the same update in other factors')
     """
     adapters = adapter_of(first), adapter_of(second)
     one, other = (adapter.pairs for adapter in adapters)

@@ -63,9 +63,20 @@ class CertifiedNeighbours(Drawn):
     is tied and has the radius 1. Otherwise the radius is infinite for all entries of a
     list that excludes no row and, without shifts, for an entry of exactly the direction
     of the row, because no linear gauge separates parallel rows.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> rows = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]
+    >>> found = ea.certified_neighbours(ea.FactorModel.from_vectors(rows), n=1)
+    >>> found.certified(2.0).ravel()
+    array([ True,  True, False])
+    >>> found.list_curve([1.5, 4.4]).round(3)
+    array([0.667, 0.333])
     """
 
     role: SideName
+    """Side of the rows."""
     rows: Indices
     """(m,) the rows whose lists these are."""
     indices: Indices
@@ -246,6 +257,11 @@ def certified_neighbours(
     group : Affine or Translation, optional
         Set whose shifts come before the linear gauge; no shifts by default. Its
         condition number is ignored, because the radius is a condition number.
+
+    Returns
+    -------
+    CertifiedNeighbours
+        The lists, and for each entry the condition number up to which it stays.
 
     Raises
     ------

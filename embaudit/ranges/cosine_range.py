@@ -78,6 +78,15 @@ class CosineRange(Result):
         Kind of the pairs.
     model : FactorModel
         The model that has these rows.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> model = ea.FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]])
+    >>> group = ea.gauges.GeneralLinear(2, max_condition=2.0)
+    >>> found = ea.cosine_range(model, group, pairs=[[0, 1]])
+    >>> found.before.round(3), found.width.round(3), found.is_sign_definite
+    (array([0.6]), array([0.882]), array([ True]))
     """
 
     lower: Floats
@@ -263,6 +272,7 @@ class CosineRange(Result):
         Returns
         -------
         float
+            The cosine; NaN if a row of the pair is zero.
 
         Raises
         ------
@@ -436,6 +446,16 @@ class RangeSummary(Result):
     """The ranges of all pairs, or of a sample of pairs, under one set of gauges.
 
     Pairs are drawn without replacement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> rows = np.random.default_rng(0).normal(size=(50, 4))
+    >>> model = ea.FactorModel.from_vectors(rows)
+    >>> linear, diagonal = ea.range_summary(model, budgets=[1.5], n_pairs=1000)
+    >>> linear.n_pairs, round(linear.width_mean, 2), round(diagonal.width_mean, 2)
+    (1000, 0.58, 0.38)
     """
 
     role: Role

@@ -120,15 +120,15 @@ def fix(
         An older training run. The vectors of `model` are brought into its coordinates,
         without a change of predictions. `Remedy.alignment` says how far old and new
         vectors are apart then, and whether lists may mix them. `as_` must be None.
+    map_to : FactorModel, path or object, optional
+        Vectors of the same items by a new encoder. The vectors of `model` are mapped
+        into its space. `Remedy.space_map` says whether this is enough, or whether the
+        items should be embedded again. `as_` must be None.
     rotate : {"pca"}, optional
         The vectors are only turned to the principal axes of the written side (of the
         right one if both are written), so that no cosine, length or score changes.
         The first columns then hold as much of the rows of length 1 as possible.
         `as_` must be None.
-    map_to : FactorModel, path or object, optional
-        Vectors of the same items by a new encoder. The vectors of `model` are mapped
-        into its space. `Remedy.space_map` says whether this is enough, or whether the
-        items should be embedded again. `as_` must be None.
     by_map : {"rotation", "linear"}, optional
         The map, with `map_to`. By default a rotation if it is enough, or else a linear
         map if it is enough, or else the map that keeps more of the new lists.

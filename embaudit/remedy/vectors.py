@@ -81,7 +81,18 @@ class TruncationLoss:
 
 @dataclass(frozen=True, eq=False)
 class Remedy(Result):
-    """The vectors of one kind, not yet computed."""
+    """The vectors of one kind, not yet computed.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]]
+    >>> remedy = ea.fix(ea.FactorModel.from_user_item(users, items))
+    >>> remedy.kind, remedy.metric, remedy.is_model
+    ('prediction', 'cosine', False)
+    >>> remedy.vectors().shape
+    (2, 2)
+    """
 
     model: FactorModel
     """The model whose rows are mapped."""

@@ -56,7 +56,16 @@ The few lower cosines have the same colour, so that the others differ more.
 
 @dataclass(frozen=True, eq=False)
 class NetflixFigure(PaperFigure):
-    """The figure in numbers."""
+    """The figure in numbers.
+
+    Examples
+    --------
+    >>> from embaudit.reproduce import NetflixSetting, netflix
+    >>> tiny = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
+    >>> figure = netflix(size=tiny, n_seeds=1)
+    >>> figure.seeds, list(figure.tables)
+    ((0,), ['numbers', 'overlaps', 'spread', 'remedies', 'full_rank', 'choices'])
+    """
 
     NAME = "netflix"
 

@@ -41,13 +41,17 @@ class NetflixSetting:
     """
 
     n_users: int = 20_000
+    """Number of users."""
     n_items: int = 1_000
+    """Number of items."""
     n_clusters: int = 5
+    """Number of clusters of items."""
     alpha_product: float = 10_000.0
     """Weight λ of `‖A Bᵀ‖²` in Eq. 1."""
     alpha_factors: float = 100.0
     """Weight λ of `‖X A‖² + ‖B‖²` in Eq. 2."""
     rank: int = 50
+    """Number of latent dimensions k of every model."""
     max_share: float = 0.4
     """Largest share of the catalogue that a user takes (not in the paper)."""
     concentration: float = 1.0

@@ -618,6 +618,8 @@ def compare_copies(
     Returns
     -------
     CopyComparison
+        The share of the lists that each copy keeps, and the smallest copy that keeps
+        99 % of them.
 
     Raises
     ------

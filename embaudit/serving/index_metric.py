@@ -394,7 +394,20 @@ class ServedLists:
 
 @dataclass(frozen=True, eq=False)
 class IndexMetric(Result):
-    """How an index compares rows, and how this changes the lists of a model."""
+    """How an index compares rows, and how this changes the lists of a model.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> users = [[1.0, 0.0], [0.0, 1.0]]
+    >>> items = [[2.0, 2.0], [1.0, 0.1], [0.1, 1.0]]
+    >>> model = ea.FactorModel.from_user_item(users, items, link="identity")
+    >>> found = ea.index_metric(model, "cosine")
+    >>> found.to_frame()[["direction", "kept", "popularity_after"]].round(2)
+         direction  kept  popularity_after
+    0  user → item   0.0              1.00
+    1  item → item   1.0              2.83
+    """
 
     served: Served
     """Measure of the index."""
@@ -581,6 +594,7 @@ def index_metric(
     Returns
     -------
     IndexMetric
+        The share of each list that the index keeps, and whether it lists rarer rows.
 
     Raises
     ------

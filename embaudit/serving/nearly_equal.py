@@ -377,6 +377,7 @@ def nearly_equal(
     Returns
     -------
     NearlyEqual
+        The lists, with a flag for each entry that stays.
 
     Raises
     ------

@@ -733,6 +733,7 @@ def query_reach(
     Returns
     -------
     QueryReach
+        The number of lists that hold each row, and the closeness of the queries.
 
     Raises
     ------

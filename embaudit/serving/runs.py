@@ -590,6 +590,7 @@ def stable_neighbours(
     Returns
     -------
     StableNeighbours
+        The lists of the first run, and the number of runs that list each neighbour.
 
     Raises
     ------

@@ -165,7 +165,22 @@ class JudgedMap:
 
 @dataclass(frozen=True, eq=False)
 class SpaceMap(Result):
-    """How well a map brings the vectors of an old encoder into a new space."""
+    """How well a map brings the vectors of an old encoder into a new space.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> draw = np.random.default_rng(0)
+    >>> rows = draw.standard_normal((200, 3))
+    >>> turn = np.linalg.qr(draw.standard_normal((3, 3)))[0]
+    >>> found = ea.space_map({"vectors": rows}, {"vectors": rows @ turn})
+    >>> found.to_frame()[["map", "mapped_rows"]].round(2)
+            map  mapped_rows
+    0      none          1.0
+    1  rotation          1.0
+    2    linear          1.0
+    """
 
     title: str
     """Title of a row, such as "item"."""
@@ -530,6 +545,7 @@ def space_map(
     Returns
     -------
     SpaceMap
+        Whether a rotation or a linear map is enough, with the lists that each keeps.
 
     Raises
     ------

@@ -127,6 +127,7 @@ def threshold(
     Returns
     -------
     Threshold
+        The recommended threshold, and the share of pairs that pass it, with intervals.
 
     Raises
     ------

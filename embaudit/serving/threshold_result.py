@@ -182,6 +182,7 @@ class Threshold(Drawn):
         Parameters
         ----------
         score : float
+            A cosine, or a score in the unit of the threshold.
 
         Returns
         -------

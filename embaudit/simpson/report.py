@@ -55,7 +55,20 @@ CHANGES = (
 
 @dataclass(frozen=True, eq=False)
 class SimpsonReport(Drawn):
-    """Change of an association when rows are grouped."""
+    """Change of an association when rows are grouped.
+
+    Examples
+    --------
+    >>> import embaudit as ea
+    >>> table = {
+    ...     "dose": [1, 2, 3, 6, 7, 8],
+    ...     "health": [7, 6, 5, 9, 8, 7],
+    ...     "young": [0, 0, 0, 1, 1, 1],
+    ... }
+    >>> found = ea.simpson(table, x="dose", y="health", groups="young", min_size=3)
+    >>> found.kind.value, round(found.r_pooled, 3), round(found.r_within, 3)
+    ('reversal', 0.54, -1.0)
+    """
 
     x: str
     """Name of x. For a column of two categories it names the one that counts as 1."""

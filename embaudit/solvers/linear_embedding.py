@@ -121,7 +121,8 @@ class LinearEmbedding(
         ----------
         X : array or sparse matrix of shape (n, p)
             Users × items.
-        y : ignored
+        y : None
+            Ignored; pipelines of scikit-learn pass it.
 
         Raises
         ------
@@ -205,10 +206,12 @@ class LinearEmbedding(
         Parameters
         ----------
         X : array or sparse matrix of shape (m, p)
+            Users × items, with the items of the fit.
 
         Returns
         -------
         array of shape (m, k)
+            One row per user.
         """
         check_is_fitted(self)
         rows = self._validated(X, reset=False)
@@ -220,10 +223,12 @@ class LinearEmbedding(
         Parameters
         ----------
         Z : array of shape (m, k)
+            Embedded users, as `transform` returns them.
 
         Returns
         -------
         array of shape (m, p)
+            The score of each item for each user.
         """
         check_is_fitted(self)
         try:

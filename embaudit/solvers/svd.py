@@ -303,6 +303,12 @@ def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
     rng : numpy Generator or int
         Random numbers for the start of the Krylov iteration.
 
+    Returns
+    -------
+    TruncatedSVD
+        `singular_values` of shape (k,), largest first, `right` with the right singular
+        vectors, the `solver` that was used, and `residual`, a certificate of its error.
+
     Raises
     ------
     InputError
