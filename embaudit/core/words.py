@@ -152,6 +152,21 @@ def _with_decimals(share: float, decimals: int) -> str:
     return f"{snapped(hundredths):.{decimals}f} %"
 
 
+def percent_by_limit(share: float, limit: float) -> str:
+    """Write a share with enough decimals to show on which side of a limit it lies.
+
+    Examples
+    --------
+    >>> percent_by_limit(0.989, 0.99), percent_by_limit(0.98996, 0.99)
+    ('98.9 %', '98.996 %')
+    >>> percent_by_limit(0.99 - 1e-12, 0.99), percent_by_limit(0.97, 0.99)
+    ('99 %', '97 %')
+    """
+    if snapped(share) == snapped(limit):
+        return percent(limit)
+    return percents_apart([share, limit])[0]
+
+
 def share_of(share: float, count: int) -> str:
     """Write a share of some rows, or of fewer than 20 rows their number.
 

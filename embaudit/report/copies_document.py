@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from embaudit.core.words import at_least, drawn_of, percent
+from embaudit.core.words import at_least, drawn_of
 from embaudit.report.document import Document, Section
 from embaudit.report.tables import Table
-from embaudit.serving import CopyComparison, StoredCopy
+from embaudit.serving import CopyComparison
 
 
 def copies_document(found: CopyComparison) -> Document:
@@ -44,7 +44,7 @@ def copies_table(found: CopyComparison) -> Table:
         (
             copy.name,
             f"{copy.bytes_per_vector:,.0f}",
-            _kept(copy),
+            copy.kept_words,
             at_least(copy.proven),
             at_least(copy.proven_for_queries),
             copy.median_angle,
@@ -64,7 +64,7 @@ def copies_table(found: CopyComparison) -> Table:
     if found.n_queries is not None:
         columns.insert(3, "kept for queries")
         rows = [
-            (*row[:3], percent(copy.kept_for_queries or 0), *row[3:])
+            (*row[:3], copy.kept_words_for_queries, *row[3:])
             for row, copy in zip(rows, found.copies, strict=True)
         ]
     return Table(
@@ -78,14 +78,6 @@ def copies_table(found: CopyComparison) -> Table:
         },
         essential=("copy", "bytes", "lists kept", "proven"),
     )
-
-
-def _kept(copy: StoredCopy) -> str:
-    """Write the share of kept lists with its interval."""
-    low, high = copy.interval
-    if low < high:
-        return f"{percent(copy.kept)} ({percent(low)} to {percent(high)})"
-    return percent(copy.kept)
 
 
 def _facts(found: CopyComparison) -> tuple[tuple[str, str], ...]:

@@ -35,6 +35,7 @@ from embaudit.core.words import (
     down,
     drawn_of,
     percent,
+    percent_by_limit,
     row_called,
     two_decimals,
     up,
@@ -232,6 +233,24 @@ class StoredCopy:
         """True if the drawn lists leave it open whether the copy keeps 99 %."""
         reaches_enough = all(reaches(high, ENOUGH) for _, high in self._intervals)
         return reaches_enough and not self.keeps_enough
+
+    @property
+    def kept_words(self) -> str:
+        """The share of lists kept and its interval, which show if 99 % is reached."""
+        text = percent_by_limit(self.kept, ENOUGH)
+        low, high = self.interval
+        if low < high:
+            low_text = percent_by_limit(low, ENOUGH)
+            high_text = percent_by_limit(high, ENOUGH)
+            text += f" ({low_text} to {high_text})"
+        return text
+
+    @property
+    def kept_words_for_queries(self) -> str:
+        """The same share for given queries; a dash without queries."""
+        if self.kept_for_queries is None:
+            return "–"
+        return percent_by_limit(self.kept_for_queries, ENOUGH)
 
     @property
     def _intervals(self) -> list[tuple[float, float]]:
@@ -447,13 +466,13 @@ class CopyComparison(Result):
             most = max(self.copies, key=lambda copy: round(copy.kept, 9))
             text = (
                 f"No copy is known to keep 99 % of {top} by cosine. {most.name} keeps "
-                f"most: {_kept_words(most)}, in {_bytes(most)} instead of "
+                f"most: {most.kept_words}, in {_bytes(most)} instead of "
                 f"{self.bytes_per_vector:,.0f} bytes per vector ({self.lists})."
             )
         else:
             text = (
                 f"{cheapest.name} is the smallest of these copies that keeps 99 % of "
-                f"{top} by cosine: {_kept_words(cheapest)}, in {_bytes(cheapest)} "
+                f"{top} by cosine: {cheapest.kept_words}, in {_bytes(cheapest)} "
                 f"instead of {self.bytes_per_vector:,.0f} bytes per vector "
                 f"({self.lists})."
             )
@@ -465,7 +484,7 @@ class CopyComparison(Result):
         ]
         for copy in undecided:
             text += (
-                f" {copy.name} keeps {_kept_words(copy)}: more lists can decide "
+                f" {copy.name} keeps {copy.kept_words}: more lists can decide "
                 "whether it keeps 99 %."
             )
         return text
@@ -482,7 +501,7 @@ class CopyComparison(Result):
     def _on_copy(self, copy: StoredCopy) -> str:
         """Describe one copy."""
         texts = [
-            f"{copy.name}: {_kept_words(copy)} of the lists kept, in {_bytes(copy)} "
+            f"{copy.name}: {copy.kept_words} of the lists kept, in {_bytes(copy)} "
             f"bytes per vector; rows turn by {_degrees(copy.median_angle)} (median)."
         ]
         queries = "queries"
@@ -490,7 +509,7 @@ class CopyComparison(Result):
             queries = "given queries"
             number = counted(self.n_queries, "given query", "given queries")
             texts.append(
-                f"Of the lists of {number}, {percent(copy.kept_for_queries)} are kept."
+                f"Of the lists of {number}, {copy.kept_words_for_queries} are kept."
             )
         if copy.proven == 0 and copy.proven_for_queries == 0:
             texts.append(
@@ -547,14 +566,6 @@ class CopyComparison(Result):
                 f"columns keep {percent(copy.kept_in_principal_axes)}."
             )
         return texts
-
-
-def _kept_words(copy: StoredCopy) -> str:
-    """Write the share of kept lists with its interval."""
-    low, high = copy.interval
-    if low < high:
-        return f"{percent(copy.kept)} ({percent(low)} to {percent(high)})"
-    return percent(copy.kept)
 
 
 def _bytes(copy: StoredCopy) -> str:

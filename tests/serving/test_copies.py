@@ -17,6 +17,7 @@ from embaudit.core.tolerances import FLOAT32_TIE
 from embaudit.errors import InputError
 from embaudit.linalg.best_matches import Order, best_matches
 from embaudit.linalg.nearest import neighbours
+from embaudit.report.copies_document import copies_table
 from embaudit.serving import compare_copies, copy_proofs
 from embaudit.serving import copies as serving_copies
 from embaudit.serving.copies import truncated_range
@@ -646,6 +647,27 @@ def test_an_index_that_is_not_decoded_is_refused_with_a_line_that_works(
 
 
 # The result
+
+
+@pytest.mark.parametrize(
+    ("kept", "figure"),
+    [(0.989, "98.9 %"), (0.98996, "98.996 %"), (0.99, "99 %"), (0.97, "97 %")],
+)
+def test_a_share_below_99_percent_is_not_written_as_99_percent(kept, figure):
+    """All lists are measured, so the interval is the share itself."""
+    found = compare_copies(clusters(), ["int8"], n_lists=None)
+    shares = np.full(found.n_rows, kept)
+    copy = dataclasses.replace(found.copies[0], kept_by_list=shares)
+    found = dataclasses.replace(found, copies=(copy,))
+    assert copy.keeps_enough == (kept >= 0.99)
+    assert copy.kept_words == figure
+    assert copies_table(found).frame["lists kept"].tolist() == [figure]
+    # A decision and its figure stand in the same sentence.
+    decision = "No copy is known to keep 99 %"
+    if copy.keeps_enough:
+        decision = "int8 is the smallest of these copies that keeps 99 %"
+    assert found.conclusion.startswith(decision)
+    assert f"{figure}, in " in found.conclusion
 
 
 def test_the_cheapest_copy_keeps_enough_at_the_low_end_of_its_interval():
