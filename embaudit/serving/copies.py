@@ -85,6 +85,8 @@ ENOUGH = 0.99
 UNSEEN_LOSSES = 3.0
 """If none of n drawn lists loses entries, up to 3/n of all lists can lose them (rule of
 three, with a confidence of 95 %)."""
+NARROWING = 4
+"""This many times as many lists make an interval half as long."""
 SHOWN = 5
 """Number of rows that are shown."""
 UNRELATED = 75.0
@@ -456,6 +458,18 @@ class CopyComparison(Result):
         return f"lists of {drawn_of(self.n_lists, self.n_rows, self.title)}"
 
     @property
+    def _n_more_lists(self) -> int:
+        """Number of lists that may decide: so many that an interval is halved.
+
+        More lists than there are rows or queries cannot be drawn.
+        """
+        n_available = self.n_rows
+        for copy in self.copies:
+            n_available = max(n_available, copy.n_given_queries)
+        n_drawn = max(self.n_lists, self.n_queries or 0)
+        return min(NARROWING * n_drawn, n_available)
+
+    @property
     def conclusion(self) -> str:
         """Say which copy is the smallest one that keeps 99 % of the lists."""
         top = f"each {self.title}'s top {self.n}"
@@ -485,7 +499,7 @@ class CopyComparison(Result):
         for copy in undecided:
             text += (
                 f" {copy.name} keeps {copy.kept_words}: more lists can decide "
-                "whether it keeps 99 %."
+                f"whether it keeps 99 % (`--n-lists {self._n_more_lists}`)."
             )
         return text
 

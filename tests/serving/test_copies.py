@@ -680,6 +680,11 @@ def test_the_cheapest_copy_keeps_enough_at_the_low_end_of_its_interval():
     # Fifty lists cannot show losses in 6 % of all lists.
     assert found.cheapest is None
     assert "more lists can decide" in found.conclusion
+    # Four times as many lists make an interval half as long.
+    assert "whether it keeps 99 % (`--n-lists 200`)." in found.conclusion
+    # No more lists can be drawn than there are rows.
+    most = compare_copies(x, ["float16", "int8"], n_lists=290)
+    assert "`--n-lists 900`" in most.conclusion
     assert (
         compare_copies(x, ["float16", "binary"], n_lists=None).cheapest.name
         == "float16"
