@@ -171,7 +171,7 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     """
     model = probe.model
     # The law holds for scores without biases (docs/theory.md, "Weight decay on both
-    # sides chooses one").
+    # sides chooses one equivalent model").
     has_law = (
         model.predicts is Equivalence.SCORES
         and model.left_bias is None

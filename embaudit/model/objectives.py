@@ -336,7 +336,7 @@ _LAWS = (
             "their own lengths and their origin"
         ),
         links=("cosine",),
-        source='docs/theory.md, "Rows of length 1 may pin the rest"',
+        source='docs/theory.md, "A fixed temperature may pin two towers"',
     ),
     Objective(
         name="prediction",

@@ -127,6 +127,17 @@ def test_every_claim_of_the_theory_has_its_tests():
         }, f"{file}::{test}"
 
 
+def test_sections_of_the_theory_that_code_cites_exist():
+    headings = re.findall(r"^#{2,3} (.+)$", TEXTS["docs/theory.md"], re.MULTILINE)
+    cited = set()
+    for path in (ROOT / "embaudit").rglob("*.py"):
+        code = re.sub(r"\n\s*(# )?", " ", path.read_text(encoding="utf-8"))
+        code = re.sub(r"' '", "", code)  # literals that Python joins
+        cited |= set(re.findall(r'docs/theory\.md, "(.+?)"', code))
+    assert len(cited) >= 10
+    assert cited <= set(headings)
+
+
 def test_the_theory_lists_every_tolerance_with_its_value():
     row = r"^\| `([A-Z0-9_]+)` \| (\S+) \|"
     listed = re.findall(row, TEXTS["docs/theory.md"], re.MULTILINE)
