@@ -6,7 +6,8 @@ one model to a row `x M + t` of the other. The proof fits the gauges of each gro
 all shared rows, smallest group first, and accepts the first gauge for which
 
 - every row y of the other model lies within its rounding, `‖x M + t − y‖ ≤ b` with
-  `b = ρ ‖x‖ ‖M‖ + ρ' ‖y‖`, where ρ and ρ' are the relative rounding of the two files;
+  `b = ρ ‖x‖ ‖M‖ + ρ' (‖y‖ + ‖t‖)`, where ρ and ρ' are the relative rounding of the
+  two files;
 - all rows together do, `Σ ‖x M + t − y‖² ≤ Σ b² / 3`, because rounding is uniform
   between its bounds, so its mean square is a third of the largest square; and
 - biases and offset make up for the shift t, so that the predictions are the same.
