@@ -323,6 +323,16 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
             side = group.side
             shift = group.max_shift
     budget = 1.0 if linear.fixes_cosines else linear.max_condition
+    if budget != 1 and not isinstance(linear, Diagonal | GeneralLinear):
+        # The solvers below assume all linear maps within the budget. For a smaller
+        # set they would call ends attained that no gauge of the set attains.
+        raise must_be(
+            "group",
+            "a set whose range is known: Affine, Diagonal, GeneralLinear, Orthogonal "
+            "or Translation",
+            repr(group),
+            "the range of a set that includes it is a bound",
+        )
     if isinstance(linear, Diagonal) and budget != 1:
         if role == "cross":
             return CrossDiagonalRangeSolver(budget)
@@ -393,7 +403,8 @@ def cosine_range(
     Raises
     ------
     InputError
-        If a pair is not in the model, or the group is not a GaugeGroup of its rank.
+        If a pair is not in the model, the group is not a GaugeGroup of its rank, or
+        its range is not known.
     EquivalenceError
         If the gauges would change what the model predicts.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,14 @@ from hypothesis import strategies as st
 from range_ends import ends_at
 
 from embaudit.errors import EquivalenceError, InputError
-from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import (
+    Diagonal,
+    Gauge,
+    GaugeGroup,
+    GeneralLinear,
+    Orthogonal,
+    Translation,
+)
 from embaudit.model import FactorModel
 from embaudit.ranges import condition_to_reach, cosine_range
 from embaudit.ranges.cosine_range import range_solver_for
@@ -296,6 +304,22 @@ COSINES = FactorModel.from_user_item(np.eye(3), np.eye(3), link="cosine")
 BUDGET = Diagonal(3, max_condition=2.0)
 
 
+@dataclass(frozen=True)
+class FirstColumn(GaugeGroup):
+    """Scales of the first column alone: a set whose range nobody has derived."""
+
+    kind = "first column"
+    title = "scales of the first column"
+    shape = "diagonal"
+    rank: int
+    max_condition: float | None = field(default=None, kw_only=True)
+
+    def sample(self, *, rng: np.random.Generator | int | None = None) -> Gauge:
+        scales = np.ones(self.rank)
+        scales[0] = np.exp(np.random.default_rng(rng).normal())
+        return Gauge.diagonal(scales)
+
+
 @pytest.mark.parametrize(
     ("model", "group", "options", "part"),
     [
@@ -303,6 +327,7 @@ BUDGET = Diagonal(3, max_condition=2.0)
         (COSINES, Diagonal(3), {}, "must preserve the cosines this model predicts"),
         (VECTORS, Diagonal(2), {}, "got 2 for a model of rank 3"),
         (VECTORS, "linear", {}, "group must be a GaugeGroup; got 'linear'"),
+        (VECTORS, FirstColumn(3), {}, "group must be a set whose range is known"),
         (VECTORS, BUDGET, {"pairs": [[0, 1, 2]]}, "got int64 of shape (1, 3)"),
         (VECTORS, BUDGET, {"pairs": [[0, 1], [2]]}, "got rows that differ in length"),
         (VECTORS, BUDGET, {"role": "up"}, "role must be one of"),
