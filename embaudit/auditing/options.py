@@ -392,9 +392,7 @@ class AuditOptions:
             require_one_of,
         )
 
-        for name in ("quick", "normalised", "hull"):
-            if not isinstance(getattr(self, name), bool):
-                raise must_be(name, "True or False", repr(getattr(self, name)))
+        self._require_switches()
         _ = self.effort  # checks the sample sizes
         if self.served is not None:
             from embaudit.serving.index_metric import SERVED
@@ -415,6 +413,13 @@ class AuditOptions:
             value = getattr(self, name)
             if value is not None or name != "roles":
                 object.__setattr__(self, name, tuple(as_list(value, name, example)))
+
+    def _require_switches(self) -> None:
+        """Raise InputError unless every option with a boolean default is a boolean."""
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if isinstance(option.default, bool) and not isinstance(value, bool):
+                raise must_be(option.name, "True or False", repr(value))
 
     @property
     def effort(self) -> Effort:

@@ -144,6 +144,14 @@ def test_an_option_outside_its_set_is_refused_by_name(options, sentence):
         audit(make(link="softmax"), **options)
 
 
+@pytest.mark.parametrize(
+    "name", [option.name for option in fields(AuditOptions) if option.default is False]
+)
+def test_every_switch_takes_booleans_alone(name):
+    with pytest.raises(InputError, match=f"^{name} must be True or False; got 'yes'"):
+        AuditOptions(**{name: "yes"})
+
+
 def test_the_hull_is_refused_of_a_model_without_a_head():
     sentence = "the model must be a softmax head for hull; got one with identity link"
     with pytest.raises(InputError, match=sentence):
