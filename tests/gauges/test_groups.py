@@ -81,9 +81,6 @@ class Permutations(Orthogonal):
     def includes(self, other: GaugeGroup) -> bool:
         return isinstance(other, Permutations)
 
-    def is_within(self, other: GaugeGroup) -> bool:
-        return Orthogonal(self.rank) <= other
-
 
 class TestPermutations(GaugeGroupContract):
     groups = st.builds(Permutations, st.integers(2, 5))
