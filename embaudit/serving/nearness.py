@@ -51,8 +51,7 @@ from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
 from embaudit.core.sizes import N_QUERIES
-from embaudit.core.ties import reaches
-from embaudit.core.tolerances import TIE
+from embaudit.core.ties import reaches, tie_tolerance
 from embaudit.linalg.best_matches import Order, best_matches
 from embaudit.linalg.rows import block_norms, sample_rows, unit_rows
 
@@ -137,7 +136,7 @@ class Nearness:
             distances = np.arccos(np.clip(self.best, -1, 1))
         typical = float(np.median(distances))
         deviation = float(np.median(np.abs(distances - typical)))
-        rounding = TIE * float(np.abs(distances).max())
+        rounding = tie_tolerance(distances)
         return np.asarray(distances > typical + OUTLIER * deviation + rounding)
 
     @property
@@ -148,7 +147,7 @@ class Nearness:
     @property
     def far(self) -> Flags:
         """(m,) True for queries that are far from all rows."""
-        rounding = TIE * float(np.abs(self.best).max())
+        rounding = tie_tolerance(self.best)
         if self.shows_subjects:
             is_unrelated = self.best <= self.unrelated_level + rounding
         else:
@@ -379,5 +378,6 @@ def _of_mixtures(order: Order, queries: Floats, rng: np.random.Generator) -> Flo
 def _share_above(values: Floats, mixed: Floats) -> float:
     """Return the share of the values that exceed 95 % of the values of mixtures."""
     level = float(np.quantile(mixed, CLEAR))
-    rounding = TIE * max(1.0, abs(level))
+    # Closeness has the unit of the vectors, so the tolerance is relative to its size.
+    rounding = tie_tolerance(np.append(values, level))
     return float((values > level + rounding).mean())

@@ -262,22 +262,58 @@ def test_by_cosine_and_distance_a_row_is_first_for_itself() -> None:
 
 # Planted queries
 
+FAR = [3, 50, 120, 121, 299]
+"""Numbers of the queries that `with_far_queries` plants far from all items."""
+
+
+def with_far_queries() -> tuple[np.ndarray, np.ndarray]:
+    """Unit items, and unit queries of which five lie opposite to the mean item."""
+    items, queries = topical(800, 300)
+    items /= np.linalg.norm(items, axis=1, keepdims=True)
+    queries[FAR] = -items.mean(axis=0)
+    queries[FAR] += 0.02 * np.random.default_rng(1).normal(size=(5, 24))
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    return items, queries
+
 
 @pytest.mark.parametrize("served", SERVED)
 def test_planted_far_queries_are_found_and_no_others(served: Any) -> None:
-    items, queries = topical(800, 300)
-    unit = np.linalg.norm(items, axis=1, keepdims=True)
-    items /= unit
-    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    far = [3, 50, 120, 121, 299]
-    queries[far] = -items.mean(axis=0)
-    queries[far] += 0.02 * np.random.default_rng(1).normal(size=(5, 24))
-    queries[far] /= np.linalg.norm(queries[far], axis=1, keepdims=True)
+    items, queries = with_far_queries()
     found = ea.query_reach(items, queries, served=served)
     assert found.has_far
-    assert np.flatnonzero(found.nearness.far).tolist() == far
-    assert sorted(query["number"] for query in found.farthest()) == far
+    assert np.flatnonzero(found.nearness.far).tolist() == FAR
+    assert sorted(query["number"] for query in found.farthest()) == FAR
     assert "5 queries of 300 are far from all items" in found.on_far
+
+
+@pytest.mark.parametrize("served", SERVED)
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_far_queries_do_not_depend_on_the_unit_of_the_vectors(
+    served: Any, scale: float
+) -> None:
+    items, queries = with_far_queries()
+    near = ea.query_reach(items, queries, served=served).nearness
+    scaled = ea.query_reach(items * scale, queries * scale, served=served).nearness
+    assert np.flatnonzero(scaled.far).tolist() == FAR
+    assert scaled.has_far
+    assert scaled.near_share == near.near_share
+    assert scaled.near_share_by_reference == near.near_share_by_reference
+    assert scaled.reference_near_share == near.reference_near_share
+    unit = 1.0 if served == "cosine" else scale
+    np.testing.assert_allclose(scaled.best, near.best * unit, rtol=1e-9)
+
+
+@pytest.mark.parametrize("served", SERVED)
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_whether_queries_fit_does_not_depend_on_the_unit_of_the_vectors(
+    served: Any, scale: float
+) -> None:
+    items, queries = topical(800, 300)
+    turn = np.linalg.qr(np.random.default_rng(5).normal(size=(24, 24)))[0]
+    found = ea.query_reach(items, queries @ turn, served=served)
+    scaled = ea.query_reach(items * scale, queries @ turn * scale, served=served)
+    assert scaled.nearness.fits == found.nearness.fits
+    assert scaled.nearness.near_share == found.nearness.near_share
 
 
 def test_queries_in_dimensions_that_rows_lack_are_far_though_rows_have_no_subjects() -> (
