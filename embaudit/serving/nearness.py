@@ -217,7 +217,8 @@ class Limit:
     """How much farther than reference rows how many queries have to be."""
 
     rank: int
-    """A far query is worse than this many of the worst reference rows, and the last."""
+    """A far query is less close than the reference row of this rank, in ascending order
+    of closeness. So at most `rank - 1` reference rows are as far as a far query."""
     least_far: int
     """Smallest number of far queries that is reported."""
 
