@@ -78,9 +78,12 @@ def threshold(
         ),
     ] = None,
     scoring: Annotated[
-        Scoring,
-        Option(help="What labelled pairs choose the cut for, on half of the queries."),
-    ] = Scoring.BALANCED_ACCURACY,
+        Scoring | None,
+        Option(
+            help="With --pairs, what labelled pairs choose the cut for, on half of the "
+            "queries (default: balanced_accuracy)."
+        ),
+    ] = None,
     to: Annotated[
         File,
         Option(
@@ -143,7 +146,7 @@ def threshold(
                 to=None if other is None else other.model,
                 by=None if by is None else by.value,
                 level=level,
-                scoring=scoring.value,
+                scoring=None if scoring is None else scoring.value,
                 by_row=titles.by_row or None,
                 partial=titles.partial,
                 same_numbers=same_numbers,

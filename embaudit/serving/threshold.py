@@ -77,7 +77,7 @@ def threshold(
     to: FactorModel | AnyPath | object | None = None,
     by: By | None = None,
     level: float = 0.01,
-    scoring: Scoring = "balanced_accuracy",
+    scoring: Scoring | None = None,
     by_row: bool | None = None,
     partial: bool = False,
     same_numbers: bool = False,
@@ -112,8 +112,9 @@ def threshold(
     level : float
         Largest share of unrelated pairs that may reach the threshold, if no labels
         choose it.
-    scoring : {"balanced_accuracy", "f1", "accuracy"}
-        What labels choose the threshold for.
+    scoring : {"balanced_accuracy", "f1", "accuracy"}, optional
+        What labels choose the threshold for; "balanced_accuracy" by default. It must be
+        left out without `pairs`.
     by_row : bool, optional
         True if the rows of both models are the same in the same order.
     partial : bool
@@ -151,7 +152,7 @@ def threshold(
         role = "right" if model.left_side is None else "cross"
     role = model.role(role)
     _require_level(level)
-    require_one_of(scoring, "scoring", get_args(Scoring))
+    scoring = _checked_scoring(scoring, has_labels=pairs is not None)
     if score is not None and not is_number(score):
         raise must_be("score", "a finite number", repr(score))
     if score is not None and abs(score) > 1:
@@ -236,6 +237,21 @@ def _require_level(level: float) -> None:
             repr(level),
             "0.01 lets one unrelated pair in a hundred pass",
         )
+
+
+def _checked_scoring(scoring: Scoring | None, *, has_labels: bool) -> Scoring:
+    """Return what labels choose a threshold for."""
+    if scoring is None:
+        return "balanced_accuracy"
+    require_one_of(scoring, "scoring", get_args(Scoring))
+    if not has_labels:
+        raise InputError(
+            "{} must be left out without {}, the labelled pairs that choose a "
+            "threshold.",
+            Parameter("scoring"),
+            Parameter("pairs"),
+        )
+    return scoring
 
 
 def _checked_by(by: By | None, *, is_carried: bool, has_labels: bool) -> By | None:

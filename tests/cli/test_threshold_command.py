@@ -162,6 +162,7 @@ def test_groups_of_both_sides_have_a_table_each(embaudit):
         ),
         (["--level", "2"], "--level must be a share of unrelated pairs"),
         (["--by", "share"], "--by must be left out without --to"),
+        (["--scoring", "f1"], "--scoring must be left out without --pairs"),
         (["--to", "new.npz", "--by", "error"], "--pairs must be given if a threshold"),
         (["--out", "cut.csv"], "--out must be a file that ends in .json for a service"),
         (["--pairs", "topics.csv"], "must be a, b and label; got id, topic, all"),

@@ -695,6 +695,11 @@ def test_cosines_of_two_sides_are_not_their_scores():
         ({"score": 80}, "score must be a cosine, from -1 to 1; got 80"),
         ({"score": -1.5}, "score must be a cosine, from -1 to 1; got -1.5"),
         ({"scoring": "recall"}, "scoring must be one of"),
+        ({"scoring": "f1"}, "scoring must be left out without pairs"),
+        (
+            {"scoring": "balanced_accuracy"},
+            "scoring must be left out without pairs, the labelled pairs that choose",
+        ),
         ({"by": "share"}, "by must be left out without to"),
         ({"to": table(texts()), "by": "error"}, "pairs must be given if a threshold"),
         ({"to": table(texts()), "by": "rank"}, "by must be"),
