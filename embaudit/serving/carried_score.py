@@ -70,7 +70,7 @@ class Counterparts:
     """(p,) the same for the second side."""
 
     @classmethod
-    def of(
+    def from_models(
         cls,
         before: FactorModel,
         after: FactorModel,

@@ -73,7 +73,7 @@ class LabelledScores:
 
     Examples
     --------
-    >>> found = LabelledScores.of(
+    >>> found = LabelledScores.from_pairs(
     ...     np.array([0.9, 0.8, 0.3, 0.2]),
     ...     np.array([True, True, False, False]),
     ...     np.array([[7, 1], [8, 2], [7, 3], [8, 4]]),
@@ -92,7 +92,7 @@ class LabelledScores:
     """(m, 2) both rows of each pair; equal numbers stand for one row of the model."""
 
     @classmethod
-    def of(
+    def from_pairs(
         cls, scores: Floats, is_related: Flags, ends: NDArray[np.intp]
     ) -> LabelledScores:
         """Return scores of which those are equal that differ by rounding only."""
@@ -129,7 +129,7 @@ class LabelledScores:
     def of_queries(self, queries: Indices) -> LabelledScores:
         """Return the pairs of some queries."""
         kept = np.isin(self.queries, queries)
-        return LabelledScores.of(
+        return LabelledScores.from_pairs(
             self.scores[kept], self.is_related[kept], self.ends[kept]
         )
 

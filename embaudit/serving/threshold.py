@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,9 +56,6 @@ from embaudit.serving.labelled_scores import (
 )
 from embaudit.serving.threshold_result import Labelled, ModelIdentity, Threshold
 from embaudit.serving.unrelated_scores import UnrelatedScores
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST_LEVEL = 0.5
 """Largest share of unrelated pairs that a threshold may let pass."""
@@ -153,10 +150,7 @@ def threshold(
     role = model.role(role)
     _require_level(level)
     scoring = _checked_scoring(scoring, has_labels=pairs is not None)
-    if score is not None and not is_number(score):
-        raise must_be("score", "a finite number", repr(score))
-    if score is not None and abs(score) > 1:
-        raise must_be("score", "a cosine, from -1 to 1", score)
+    score = _checked_score(score)
     by = _checked_by(by, is_carried=to is not None, has_labels=pairs is not None)
     sides = [model.side(side) for side in Pairs(role).sides]
     space = unrelated_pairs(model, role, groups)
@@ -178,32 +172,35 @@ def threshold(
         if score is not None:
             # Scores that fall short by rounding reach it.
             (errors,) = labelled.scores.errors([score - TIE], draw)
-            score_errors = replace(errors, threshold=float(score))
+            score_errors = replace(errors, threshold=score)
     n_all_pairs = Pairs(role).n_pairs(model)
     n_candidates = len(sides[-1].directed)
     if len(sides) == 1:
         n_candidates -= 1
-    found = Threshold(
+    n_left_out = None
+    if groups is not None:
+        n_left_out = n_all_pairs - space.total
+    result = Threshold(
         role=role,
         title=Pairs(role).titled(model),
         query_title=sides[0].title,
         candidate_title=sides[-1].title,
         n_candidates=n_candidates,
-        model=ModelIdentity.of(model),
+        model=ModelIdentity.from_model(model),
         trained_measure=_trained_measure(model, role),
         level=float(level),
         unrelated=unrelated,
-        n_left_out=None if groups is None else n_all_pairs - space.total,
+        n_left_out=n_left_out,
         by_level=by_level,
         labelled=labelled,
-        score=None if score is None else float(score),
+        score=score,
         score_errors=score_errors,
     )
     if to is None:
-        return found
+        return result
     other = model_of(to)
     require_ordinary_size(other)
-    counterparts = Counterparts.of(
+    counterparts = Counterparts.from_models(
         model,
         other,
         role,
@@ -211,12 +208,14 @@ def threshold(
         partial=partial,
         same_numbers=same_numbers,
     )
-    cuts = [cut for cut in (found.threshold, found.score) if cut is not None]
+    cuts = [cut for cut in (result.threshold, result.score) if cut is not None]
     carried = [
-        _carried(cut, found, table, model, other, counterparts, by or "share", draw)
+        _carried(cut, result, table, model, other, counterparts, by, draw)
         for cut in cuts
     ]
-    return replace(found, other=ModelIdentity.of(other), carried=tuple(carried))
+    return replace(
+        result, other=ModelIdentity.from_model(other), carried=tuple(carried)
+    )
 
 
 def _trained_measure(model: FactorModel, role: Role) -> Measure | None:
@@ -239,6 +238,17 @@ def _require_level(level: float) -> None:
         )
 
 
+def _checked_score(score: float | None) -> float | None:
+    """Return the score to judge as a float."""
+    if score is None:
+        return None
+    if not is_number(score):
+        raise must_be("score", "a finite number", repr(score))
+    if abs(score) > 1:
+        raise must_be("score", "a cosine, from -1 to 1", score)
+    return float(score)
+
+
 def _checked_scoring(scoring: Scoring | None, *, has_labels: bool) -> Scoring:
     """Return what labels choose a threshold for."""
     if scoring is None:
@@ -254,10 +264,12 @@ def _checked_scoring(scoring: Scoring | None, *, has_labels: bool) -> Scoring:
     return scoring
 
 
-def _checked_by(by: By | None, *, is_carried: bool, has_labels: bool) -> By | None:
+def _checked_by(by: By | None, *, is_carried: bool, has_labels: bool) -> By:
     """Return what stays the same in another model."""
+    if by is None and has_labels:
+        return "error"
     if by is None:
-        return "error" if has_labels else "share"
+        return "share"
     require_one_of(by, "by", get_args(By))
     if not is_carried:
         raise InputError(
@@ -285,14 +297,15 @@ def _labelled(
     """Choose a threshold on one half of the queries, and judge it on the other."""
     cosines = pair_cosines(*Pairs(role).rows(model), table.pairs)
     has_score = ~np.isnan(cosines)
-    scores = LabelledScores.of(
+    scores = LabelledScores.from_pairs(
         cosines[has_score],
         table.is_related[has_score],
         _ends(model, role, table.pairs[has_score]),
     )
     _require_both_labels(scores, model.title(Pairs(role).sides[0]))
     choosing, judging = scores.halves(draw)
-    first, second = scores.of_queries(choosing), scores.of_queries(judging)
+    first = scores.of_queries(choosing)
+    second = scores.of_queries(judging)
     chosen, chosen_range, judged = None, None, None
     if len(first.levels) > 1:
         chosen = first.choose(scoring)
@@ -302,7 +315,10 @@ def _labelled(
     cuts = {cut for cut in (chosen, level_cut) if cut is not None}
     thresholds = sorted({*scores.thresholds_of_recall(), *cuts})
     table_of_errors = scores.errors(thresholds, draw)
-    at_level = [errors for errors in table_of_errors if errors.threshold == level_cut]
+    at_level = None
+    for errors in table_of_errors:
+        if errors.threshold == level_cut:
+            at_level = errors
     return Labelled(
         scores=scores,
         n_without_direction=int(np.count_nonzero(~has_score)),
@@ -315,7 +331,7 @@ def _labelled(
         n_choosing=len(choosing),
         judged=judged,
         n_judging=len(judging),
-        at_level=at_level[0] if at_level else None,
+        at_level=at_level,
         table=tuple(table_of_errors),
     )
 
@@ -344,7 +360,7 @@ def _require_both_labels(scores: LabelledScores, title: str) -> None:
 
 def _carried(
     cut: float,
-    found: Threshold,
+    result: Threshold,
     table: LabelledPairs | None,
     model: FactorModel,
     other: FactorModel,
@@ -353,15 +369,16 @@ def _carried(
     draw: np.random.Generator,
 ) -> CarriedScore:
     """Carry a threshold to another model."""
-    role = found.role
-    sample = found.unrelated
-    pairs, before = sample.pairs, sample.scores
+    role = result.role
+    sample = result.unrelated
+    pairs = sample.pairs
+    old_scores = sample.scores
     if by == "error":
         assert table is not None
         pairs = table.pairs[~table.is_related]
-        before = scores_in(model, role, pairs)
-    after = scores_in(other, role, counterparts.pairs(pairs))
-    has_scores = ~np.isnan(before) & ~np.isnan(after)
+        old_scores = scores_in(model, role, pairs)
+    new_scores = scores_in(other, role, counterparts.pairs(pairs))
+    has_scores = ~np.isnan(old_scores) & ~np.isnan(new_scores)
     if np.count_nonzero(has_scores) < 2:
         raise must_be(
             "the unrelated pairs whose rows are in both models",
@@ -375,7 +392,9 @@ def _carried(
     else:
         errors = PairErrors(sample.entities[has_scores])
         error_of, n_clusters = errors.of_mean, errors.n_entities
-    carried = carry(cut, before[has_scores], after[has_scores], error_of, n_clusters)
+    carried = carry(
+        cut, old_scores[has_scores], new_scores[has_scores], error_of, n_clusters
+    )
     n_related, recall_before, recall_after = 0, None, None
     if table is not None and carried is not None:
         n_related, recall_before, recall_after = _recalls(
@@ -398,21 +417,21 @@ def _recalls(
     other: FactorModel,
     counterparts: Counterparts,
     role: Role,
-    before: float,
-    after: float,
+    old_cut: float,
+    new_cut: float,
     draw: np.random.Generator,
 ) -> tuple[int, Estimate | None, Estimate | None]:
     """Return the number of related pairs in both models, and shares above the cuts."""
-    old = scores_in(model, role, table.pairs)
-    new = scores_in(other, role, counterparts.pairs(table.pairs))
-    kept = ~np.isnan(old) & ~np.isnan(new)
-    is_related = table.is_related[kept]
-    ends = _ends(model, role, table.pairs[kept])
+    old_scores = scores_in(model, role, table.pairs)
+    new_scores = scores_in(other, role, counterparts.pairs(table.pairs))
+    has_scores = ~np.isnan(old_scores) & ~np.isnan(new_scores)
+    is_related = table.is_related[has_scores]
+    ends = _ends(model, role, table.pairs[has_scores])
     if not is_related.any():
         return 0, None, None
     recalls = []
-    for scores, cut in ((old, before - TIE), (new, after)):
-        labelled = LabelledScores.of(scores[kept], is_related, ends)
+    for scores, cut in ((old_scores, old_cut - TIE), (new_scores, new_cut)):
+        labelled = LabelledScores.from_pairs(scores[has_scores], is_related, ends)
         (errors,) = labelled.errors([cut], draw)
         recalls.append(errors.recall)
     return int(np.count_nonzero(is_related)), recalls[0], recalls[1]

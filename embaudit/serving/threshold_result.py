@@ -63,7 +63,7 @@ class ModelIdentity:
     """Number of columns."""
 
     @classmethod
-    def of(cls, model: FactorModel) -> ModelIdentity:
+    def from_model(cls, model: FactorModel) -> ModelIdentity:
         """Identify a model."""
         n_left = None if model.left_side is None else model.n_left
         return cls(fingerprint(model), n_left, model.n_right, model.rank)

@@ -215,7 +215,7 @@ def random_labels(seed, n_queries=60):
     is_related = draw.random(len(queries)) < 0.4
     offsets = draw.standard_normal(n_queries)[queries]
     scores = 0.5 * offsets + is_related + draw.standard_normal(len(queries))
-    return LabelledScores.of(scores.round(1), is_related, ends_of(queries))
+    return LabelledScores.from_pairs(scores.round(1), is_related, ends_of(queries))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -297,7 +297,7 @@ def shared_population(n_queries, n_seconds, draw):
     effects += draw.standard_normal(n_seconds)[seconds]
     scores = 0.6 * effects + 1.2 * is_related + draw.standard_normal(n_pairs)
     ends = np.column_stack([queries, 10**6 + seconds])
-    return LabelledScores.of(scores, is_related, ends)
+    return LabelledScores.from_pairs(scores, is_related, ends)
 
 
 def test_the_influence_of_a_pair_is_a_derivative():
@@ -337,7 +337,9 @@ def test_the_influence_of_a_pair_is_a_derivative():
 
 def test_second_rows_that_recur_widen_intervals():
     found = shared_population(100, 15, np.random.default_rng(0))
-    apart = LabelledScores.of(found.scores, found.is_related, ends_of(found.queries))
+    apart = LabelledScores.from_pairs(
+        found.scores, found.is_related, ends_of(found.queries)
+    )
     for sample in (found, apart):
         assert sample.n_queries == 100
     wide, narrow = (
@@ -361,7 +363,7 @@ def test_the_choice_and_its_judgement_use_different_queries(pairs):
 def test_both_halves_have_pairs_of_both_kinds():
     queries = np.arange(10)
     is_related = queries < 5
-    found = LabelledScores.of(queries / 10, is_related, ends_of(queries))
+    found = LabelledScores.from_pairs(queries / 10, is_related, ends_of(queries))
     for seed in range(30):
         for half in found.halves(np.random.default_rng(seed)):
             kinds = is_related[half]
@@ -521,7 +523,7 @@ def labelled_population(n_queries, draw):
     is_related = draw.random(len(queries)) < draw.beta(2, 3, size=n_queries)[queries]
     effects = 0.6 * draw.standard_normal(n_queries)[queries]
     scores = effects + 1.2 * is_related + draw.standard_normal(len(queries))
-    return LabelledScores.of(scores, is_related, ends_of(queries))
+    return LabelledScores.from_pairs(scores, is_related, ends_of(queries))
 
 
 def coverage_of_labels(n_samples, n_queries, n_seconds=None):
