@@ -159,6 +159,14 @@ def test_every_public_name_is_in_the_api():
             found = getattr(found, part)
 
 
+def test_the_api_says_when_to_use_each_name():
+    sections = re.split(r"^## ", TEXTS["docs/api.md"], flags=re.MULTILINE)[1:]
+    for section in sections:
+        prose, table = section.split("```{eval-rst}")
+        for name in re.findall(r"^   ([\w.]+)$", table, re.MULTILINE):
+            assert re.search(rf"`{re.escape(name)}[`(]", prose), name
+
+
 def test_every_entry_of_the_json_of_an_audit_is_described():
     stored = ROOT / "embaudit" / "report" / "audit.schema.json"
     schema = json.loads(stored.read_text(encoding="utf-8"))
