@@ -45,6 +45,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 nitpicky = True
+# Names and formulas in single backticks are code, with straight quotes.
+default_role = "code"
 # Types in the prose of docstrings are words for people, no cross references; the same
 # words stand in signatures.
 autodoc_typehints = "none"

@@ -188,9 +188,10 @@ def simulate_interactions(
         p_uc is Dirichlet with this concentration for each cluster (not in the paper).
         Below 1 users specialise, above 1 they become alike.
     activity_exponent : float
-        P(k_u = k) ∝ k^-activity_exponent (0.5 in the paper) ...
+        A user takes k items with a probability ∝ k^-activity_exponent (0.5 in the
+        paper).
     min_items, max_items : int
-        ... for k in `min_items`..`max_items` (not in the paper; by default 1 to
+        Fewest and most items k that a user takes (not in the paper; by default 1 and
         min(1000, n_items)).
     rng : numpy.random.Generator, int or None
         Source of randomness; the same integer gives the same data.

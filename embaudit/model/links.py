@@ -27,13 +27,16 @@ COMPARISON_WORDS: dict[Comparison, str] = {
 
 @dataclass(frozen=True)
 class Link:
-    """Link from the scores of a model to its predictions; `LINKS` has all of them.
+    """Link from the scores of a model to its predictions.
 
     Two links are equal if they make the same predictions, whether they were declared or
     assumed.
 
+    `FactorModel` accepts the name of a link, and keeps the link as its field `link`.
+
     Examples
     --------
+    >>> from embaudit.model.links import LINKS, softmax_link
     >>> LINKS["softmax"].predicts.title, softmax_link(soft_cap=30.0).predicts.title
     ('probabilities', 'scores')
     """
@@ -299,10 +302,11 @@ def softmax_link(*, soft_cap: float | None = None, unit_rows: bool = False) -> L
     Returns
     -------
     Link
-        The link, equal to `LINKS["softmax"]` without a cap and unit rows.
+        The link. Without a cap and unit rows it equals the link named "softmax".
 
     Examples
     --------
+    >>> from embaudit.model.links import LINKS
     >>> softmax_link(soft_cap=30.0)
     Link(name='softmax', unit_sides=(), soft_cap=30.0)
     >>> softmax_link() == LINKS["softmax"], softmax_link(unit_rows=True).predicts.title

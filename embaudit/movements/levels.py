@@ -52,7 +52,7 @@ QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 @dataclass(frozen=True, eq=False)
 class Levels(Result):
-    """The cosines of random pairs of rows, against which a value is read.
+    """The cosines of random pairs of rows, among which a value can be ranked.
 
     Examples
     --------

@@ -489,9 +489,10 @@ def movement(
     role : {"left", "right", "cross"}
         Left-left, right-right or left-right cosines.
     n_pairs : int
-        Pairs to draw, without replacement; all pairs if there are no more.
+        Number of pairs, drawn without replacement; all pairs if there are no more.
     n_neighbours : int, optional
-        N of the neighbour lists; a third of the other rows by default, 10 at most.
+        Length of the neighbour lists. The default is 10, but at most a third of the
+        other rows.
     rng : numpy Generator or int
         Draws the sampled pairs and rows.
 
