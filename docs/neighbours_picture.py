@@ -29,11 +29,11 @@ FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif"
 HEADINGS = {
     "cosine": (
         f"One recommender, written down in three ways: nearest to item {ITEM}",
-        "All {} predictions are the same. The cosines beside the items are not.",
+        "All {} predictions are the same. The cosines next to the items differ.",
     ),
     "prediction cosine": (
         f"The same three models by prediction cosine: nearest to item {ITEM}",
-        "All {} predictions are the same, and so are the cosines of what is predicted.",
+        "All {} predictions are the same, and so are the prediction cosines.",
     ),
 }
 """Heading and line below it, by the similarity that compares items."""

@@ -314,7 +314,7 @@ def _fixed(basis: Basis) -> Answer:
     if compared == "dot":
         because = (
             f"who is nearest is fixed, because {basis.clause('together')}, and their "
-            "products are what is predicted"
+            "products are the predictions"
         )
         return basis.answer(word, because, ("pinned", "products", "together"), lists)
     pinned = basis.findings["pinned"]
@@ -343,7 +343,7 @@ def _equal_to_predictions(basis: Basis) -> Answer:
     """Answer where the cosines of this version are prediction cosines."""
     here = basis.findings["cosines_agree"].scope
     advice = (
-        f"Read these cosines as those of {basis.nouns.prediction_phrase}, as long as "
+        f"Read these cosines as cosines of {basis.nouns.prediction_phrase}, as long as "
         "the vectors stay as they are."
     )
     return basis.answer(

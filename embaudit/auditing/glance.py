@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ENTRIES = (
     Entry(
-        "change if compared by what is predicted",
+        "change if compared by their predictions",
         meaning=(
             "How much changes if {items} are compared by their prediction cosines "
             "instead of the cosines of their vectors."
@@ -67,8 +67,8 @@ class Glance:
 def glance_of(evidence: Evidence) -> Glance:
     """Tabulate how many neighbours stay, and how far cosines move.
 
-    The first question is what changes if rows are compared by what is predicted for
-    them, the second what changes most in another model with the same predictions. The
+    The first question is how much changes if rows are compared by their predictions,
+    the second how much changes at most in another model with the same predictions. The
     second has a dash unless a change was found, or is proven to be impossible.
 
     Examples

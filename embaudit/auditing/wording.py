@@ -85,7 +85,7 @@ def prediction_phrase(model: FactorModel) -> str:
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[1.0]], [[1.0]])
     >>> prediction_phrase(model)
-    'what is predicted'
+    'their predictions'
     >>> prediction_phrase(model.replace(link="ranking"))
     'their scores'
     >>> prediction_phrase(model.replace(right_bias=[1.0]))
@@ -95,7 +95,7 @@ def prediction_phrase(model: FactorModel) -> str:
         return "their scores without biases"
     if model.predicts is Equivalence.RANKINGS or model.link.name == "sigmoid":
         return "their scores"
-    return "what is predicted"
+    return "their predictions"
 
 
 @dataclass(frozen=True)
@@ -132,19 +132,13 @@ class Nouns:
     predictions: str
     """What the model computes: "predictions", or "scores" for vectors alone."""
     prediction_phrase: str
-    """The numbers that prediction cosines are taken of, such as "what is predicted"."""
-    their_predictions: str
-    """The same for rows that a sentence has just named, such as "their predictions"."""
+    """The numbers that prediction cosines are taken of, such as "their predictions"."""
 
     @classmethod
     def of(cls, model: FactorModel, role: Role = "right") -> Nouns:
         """Return the nouns of a model for one kind of pairs."""
         side: SideName = "left" if role == "left" else "right"
         item, user = model.title(side), model.title(OPPOSITE[side])
-        phrase = prediction_phrase(model)
-        their_predictions = "their predictions"
-        if phrase.startswith("their"):
-            their_predictions = phrase
         return cls(
             item=item,
             items=f"{item}s",
@@ -155,8 +149,7 @@ class Nouns:
             cosines=f"{Pairs(role).titled(model)} cosines",
             prediction=prediction_noun(model),
             predictions="scores" if is_alone(model) else "predictions",
-            prediction_phrase=phrase,
-            their_predictions=their_predictions,
+            prediction_phrase=prediction_phrase(model),
         )
 
 
@@ -170,7 +163,6 @@ USERS_AND_ITEMS = Nouns(
     cosines="item-item cosines",
     prediction="score",
     predictions="predictions",
-    prediction_phrase="what is predicted",
-    their_predictions="their predictions",
+    prediction_phrase="their predictions",
 )
 """The nouns of explanations that are about no model in particular."""

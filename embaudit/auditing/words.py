@@ -249,16 +249,16 @@ _ENTRIES = (
     Entry(
         "prediction cosine",
         meaning=(
-            "The cosine of what is predicted for two {items} over all {users}, without "
-            "biases, instead of the cosine of their vectors. No gauge changes it, so "
-            "it is the similarity that the {predictions} fix."
+            "The cosine of the {predictions} for two {items} over all {users}, without "
+            "biases, instead of the cosine of their vectors. No gauge changes this "
+            "cosine, so it is the similarity that the {predictions} fix."
         ),
         example=(
             "Two films whose predicted scores rise and fall together over all {users} "
-            "have one near 1."
+            "have a prediction cosine near 1."
         ),
         also=(
-            "by what is predicted",
+            "by their predictions",
             "cosine of the predictions",
             "by their scores without biases",
         ),

@@ -391,7 +391,7 @@ _PRODUCTS = (
 _FIXES_ALL = "the {title} rows alone fix every number of {form}"
 REASONS = {
     Reason.COMPARED_BY_COSINE: (
-        "the cosines of {title} rows with each other are what is predicted"
+        "the cosines of {title} rows with each other are the predictions"
     ),
     Reason.COMPARED_BY_PRODUCT: _PRODUCTS,
     Reason.COMPARED_BY_PRODUCT_OF_FEW: (

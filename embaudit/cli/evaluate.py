@@ -26,7 +26,10 @@ def evaluate(
     more: More = None,
     *,
     items: Annotated[
-        File, Option(help="Table with what is known of the items; see --truth.")
+        File,
+        Option(
+            help="Table with columns of labels or clusters of the items; see --truth."
+        ),
     ] = None,
     truth: Annotated[
         Texts,

@@ -59,7 +59,7 @@ def reproduce(
     size: Annotated[
         Size,
         Option(
-            help="For netflix: size of the simulated data, small or that of the paper."
+            help="For netflix: size of the simulated data: small, or as in the paper."
         ),
     ] = Size.SMALL,
     own: Setting,

@@ -50,7 +50,7 @@ def simpson(
         typer.Option(help="Exit with 1 if a finding has at least this severity."),
     ] = FailOn.NEVER,
 ) -> None:
-    """Compare an association over all rows with that in groups (Simpson's paradox)."""
+    """Compare an association over all rows and within groups (Simpson's paradox)."""
     from embaudit.errors import must_be
     from embaudit.report.document import Origin
     from embaudit.simpson import simpson as compare_groups

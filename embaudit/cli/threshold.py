@@ -30,7 +30,7 @@ Scoring = StrEnum(
         ("ACCURACY", "accuracy"),
     ],
 )
-"""What labelled pairs choose a threshold for."""
+"""Measures by which labelled pairs choose a threshold."""
 
 
 @app.command()
@@ -80,8 +80,8 @@ def threshold(
     scoring: Annotated[
         Scoring | None,
         Option(
-            help="With --pairs, what labelled pairs choose the cut for, on half of the "
-            "queries (default: balanced_accuracy)."
+            help="With --pairs, the measure by which labelled pairs choose the cut, on "
+            "half of the queries (default: balanced_accuracy)."
         ),
     ] = None,
     to: Annotated[
@@ -95,7 +95,7 @@ def threshold(
     by: Annotated[
         By | None,
         Option(
-            help="With --to, what stays the same: error (share of the pairs labelled "
+            help="With --to, the share that stays the same: error (share of the pairs labelled "
             "unrelated that pass; the default with --pairs) or share (of all unrelated "
             "pairs)."
         ),
@@ -110,7 +110,7 @@ def threshold(
     """Say what a high cosine is, and where to set the cut-off.
 
     Without labels, a cosine is high if few pairs of unrelated rows reach it. With
-    --pairs, labelled pairs choose a cut, and other ones judge it.
+    --pairs, labelled pairs choose a cut, and other labelled pairs judge it.
 
     --out threshold.json writes the cut for a service (see `embaudit schema threshold`),
     and --out threshold.html a report.

@@ -118,9 +118,9 @@ class ProjectorCosines(Result):
             )
         if self.thin:
             return (
-                f"With {self.labels_per_dimension:.2g} labels a dimension the labels "
-                "nearly fill their space, and projector cosines say little more than "
-                "that."
+                f"With {self.labels_per_dimension:.2g} labels per dimension, the "
+                "labels nearly fill their space, so nearly all projector cosines are "
+                "alike."
             )
         return ""
 

@@ -157,7 +157,7 @@ _LAWS = (
         ),
         links=("identity", "ranking", "sigmoid"),
         source=(
-            "where the decay is stationary, Pᵀ diag(n) P = Qᵀ diag(m) Q with the "
+            "at a minimum of the decay, Pᵀ diag(n) P = Qᵀ diag(m) Q with the "
             "numbers n and m of interactions"
         ),
     ),
@@ -170,7 +170,7 @@ _LAWS = (
         shifts=(),
         status=Status.UNKNOWN,
         cosines=(
-            "undecided: no law is known for what decoupled decay leaves of them, "
+            "undecided: no law is known for the cosines that decoupled decay chooses, "
             "given the {predictions}"
         ),
         links=("identity", "ranking", "sigmoid", "softmax"),
@@ -234,7 +234,7 @@ _LAWS = (
             "the regulariser, not by the data alone"
         ),
         links=("softmax",),
-        source="where the decay is stationary, l_P PᵀP = l_Q QᵀQ",
+        source="at a minimum of the decay, l_P PᵀP = l_Q QᵀQ",
     ),
     Objective(
         name="logistic",
@@ -245,9 +245,9 @@ _LAWS = (
         shifts=("right",),
         status=Status.INPUTS,
         cosines=(
-            "identified where the inputs, with a constant, span every direction and"
+            "identified if the inputs, with a constant, span every direction and"
             " no plane separates the labels; with a softmax, up to a translation of"
-            " all labels. They follow how the inputs were scaled"
+            " all labels. They depend on the scale of the inputs"
         ),
         links=("softmax",),
         source=(
@@ -265,8 +265,8 @@ _LAWS = (
         shifts=(),
         status=Status.INPUTS,
         cosines=(
-            "those of one solution for these inputs, which follow the penalty and "
-            "how the inputs were scaled"
+            "unique for these inputs, but they depend on the penalty and on the scale "
+            "of the inputs"
         ),
         links=("softmax",),
         source=(
@@ -284,8 +284,8 @@ _LAWS = (
         shifts=(),
         status=Status.INPUTS,
         cosines=(
-            "unique given the {predictions} for these inputs, but they follow the "
-            "decay and how the inputs were scaled"
+            "unique given the {predictions} for these inputs, but they depend on "
+            "the decay and on the scale of the inputs"
         ),
         links=("softmax",),
         source="the inputs are data, and the decay is smallest for labels of mean 0",
@@ -297,7 +297,7 @@ _LAWS = (
         shifts=(),
         status=Status.TRAINED,
         cosines=(
-            "what was trained, as long as the rows span enough directions to fix "
+            "trained directly, as long as the rows span enough directions to fix "
             "their own lengths"
         ),
         links=("cosine",),
@@ -313,8 +313,8 @@ _LAWS = (
         shifts=(),
         status=Status.TEMPERATURE,
         cosines=(
-            "fixed in order between the sides, not in level; within a side they are"
-            " a convention"
+            "fixed in their order between the sides, but not in their level. Within a "
+            "side they are a convention"
         ),
         links=("cosine",),
         source=(
@@ -332,7 +332,7 @@ _LAWS = (
         shifts=(),
         status=Status.TRAINED,
         cosines=(
-            "what was trained, as long as the rows span enough directions to fix "
+            "trained directly, as long as the rows span enough directions to fix "
             "their own lengths and their origin"
         ),
         links=("cosine",),
@@ -347,7 +347,7 @@ _LAWS = (
         linear=Linear.SIMILARITY,
         shifts=(),
         status=Status.PREDICTED,
-        cosines="cosines of the predictions of the model they were made from",
+        cosines="the cosines of the predictions of the model that they were made from",
         links=("identity",),
         sides=1,
         source='docs/theory.md, "Prediction cosines"',

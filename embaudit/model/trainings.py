@@ -94,7 +94,7 @@ TRAININGS = (
         law="factors",
         fixes=(
             "the cosines given the predictions: balanced in the limit, which 15 to "
-            "20 iterations stop short of"
+            "20 iterations do not reach"
         ),
         free="a rotation, which moves no cosine",
         source="Hu, Koren and Volinsky (2008)",
@@ -163,7 +163,7 @@ TRAININGS = (
         compared="cosine",
         law="temperature",
         law_of_one_table="cosine",
-        fixes="the cosines of one table, within this model; of two sides their order",
+        fixes="the cosines of one table, within this model; with two sides their order",
         free="with two sides, the level and the cosines within a side",
         source=(
             "Reimers and Gurevych (2019); Wang et al. (2022); Li et al. (2023); "
@@ -189,7 +189,7 @@ TRAININGS = (
         links=("identity", "sigmoid"),
         law="none",
         law_of_one_table="",
-        fixes="with both tables no cosine; of one table alone it cannot be said",
+        fixes="no cosine with both tables; no law is known for one table alone",
         free="the axes of both tables",
         source=(
             "Mikolov et al. (2013); Pennington, Socher and Manning (2014); Grover "
@@ -221,7 +221,7 @@ TRAININGS = (
         predictions="softmax or sigmoid over given inputs",
         links=("softmax", "sigmoid"),
         law="logistic-decay",
-        fixes="one solution, which follows the scaling of the inputs",
+        fixes="one solution, which depends on the scale of the inputs",
         free="nothing, for these inputs",
         source="scikit-learn, LogisticRegression and SGDClassifier",
     ),
@@ -230,7 +230,7 @@ TRAININGS = (
         predictions="softmax or sigmoid over given inputs, L1 penalty or elastic net",
         links=("softmax", "sigmoid"),
         law="logistic-l1",
-        fixes="one solution, which follows the scaling of the inputs",
+        fixes="one solution, which depends on the scale of the inputs",
         free="nothing, for these inputs",
         source="scikit-learn, LogisticRegression with an L1 or an elastic-net penalty",
     ),
@@ -240,8 +240,8 @@ TRAININGS = (
         links=("softmax", "sigmoid"),
         law="logistic",
         fixes=(
-            "one solution, with a softmax up to a shift, which follows the scaling "
-            "of the inputs; none if a plane separates the labels"
+            "one solution (with a softmax, up to a shift), which depends on the scale "
+            "of the inputs; no solution if a plane separates the labels"
         ),
         free="a shift of all labels of a softmax",
         source="scikit-learn, LogisticRegression without a penalty",
@@ -252,10 +252,10 @@ TRAININGS = (
         links=("softmax", "sigmoid"),
         law="",
         fixes=(
-            "no law is known, given the predictions: the decay of the layers before"
-            " it counts too"
+            "no law is known, given the predictions, because the decay of the earlier "
+            "layers counts, too"
         ),
-        free="what no law is known for: the origin and the axes of the labels",
+        free="the origin and the axes of the labels, for which no law is known",
         source="L2 added to the loss of a network",
     ),
     Training(
@@ -273,7 +273,7 @@ TRAININGS = (
         links=(),
         law="decoupled-decay",
         fixes="no law is known, given the predictions",
-        free="what no law is known for: the axes, and shifts that predictions allow",
+        free="the axes, and shifts that predictions allow, for which no law is known",
         source="Loshchilov and Hutter (2019)",
     ),
     Training(
@@ -284,13 +284,10 @@ TRAININGS = (
         links=("cosine",),
         law="fixed-temperature",
         fixes=(
-            "the cosines, where the labels span enough (the audit tests it). Say "
-            "`temperature` if training learned the scale"
+            "the cosines, if the labels span enough directions (the audit tests "
+            "this). Say `temperature` if training learned the scale"
         ),
-        free=(
-            "the cosines of labels that are too few for that, or that lie on a "
-            "hyperplane"
-        ),
+        free=("the cosines of labels that are too few, or that lie on a hyperplane"),
         source="Wang et al. (2018); Deng et al. (2019)",
     ),
     Training(

@@ -795,7 +795,7 @@ class Second(Enum):
     """The kind of the second version of a neighbour list."""
 
     PREDICTIONS = auto()
-    """The list if rows are compared by what is predicted for them."""
+    """The list if rows are compared by their predictions."""
     CONVENTION = auto()
     """The list in another convention of the same head."""
     EQUIVALENT = auto()

@@ -56,7 +56,7 @@ TASTE = (
     "Prediction cosines repeat what the model predicts; they can still be bad "
     "neighbours."
 )
-"""Beside the cosines of what is predicted."""
+"""Next to the prediction cosines."""
 STEPS = 40
 """Places of the slider of exponents; the condition number is known at each."""
 FEW_STEPS, WIDE = 10, 256

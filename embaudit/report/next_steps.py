@@ -138,7 +138,7 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     >>> for role in ("user-item", "user"):
     ...     print(*next(next_steps(audit(model, role=role), Invocation("m.npz"))))
     to rank items for each user, use the model's scores, not these cosines
-    to compare users by what is predicted (`evaluate` says if it is better) embaudit fix m.npz ... --role user ...
+    to compare users by their predictions (`evaluate` says if it is better) embaudit fix m.npz ... --role user ...
     """
     model, word = audit.model, audit.answer.word
     # Where nothing can be trusted, or after a YES, there is nothing to choose.

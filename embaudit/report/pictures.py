@@ -684,7 +684,7 @@ def plot_heatmap(
         Panels beside the model: names of equivalent models, "furthest" for that whose
         cosines of these rows are the furthest from those at hand, "prediction cosine"
         ("logit cosine" of a softmax head). By default "furthest" and, where both sides
-        are at hand, what is predicted.
+        are at hand, the predictions.
     rng : numpy Generator or int
         Draws the rows and the equivalent models.
 

@@ -364,7 +364,10 @@ class ServedLists:
         if self.trained == "cosine":
             return f"{advice}, or divide the {self.item} vectors by their lengths."
         if self.trained == "dot":
-            return f"{advice}, or index what `embaudit fix --as equal-length` writes."
+            return (
+                f"{advice}, or index the vectors that `embaudit fix --as equal-length` "
+                "writes."
+            )
         return f"{advice}."
 
     @property
@@ -372,8 +375,8 @@ class ServedLists:
         """Advise how to bring the bias into the vectors."""
         if self.trained == "dot":
             return (
-                "Index what `embaudit fix --as equal-length` writes: it holds the "
-                f"{self.item} bias."
+                "Index the vectors that `embaudit fix --as equal-length` writes: they "
+                f"hold the {self.item} bias."
             )
         return (
             f"Serve by {MEASURE_WORDS[self.trained]}, and add the {self.item} bias to "
@@ -525,8 +528,8 @@ class IndexMetric(Result):
         if self.lengths is Lengths.LOST:
             return (
                 "The store divided the rows by their lengths, which are lost, so this "
-                "says nothing about the original vectors: audit those with `--served "
-                f"{self.served}`."
+                "finding says nothing about the original vectors: audit these with "
+                f"`--served {self.served}`."
             )
         if self.lengths is Lengths.SPREAD:
             return (

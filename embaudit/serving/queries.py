@@ -379,7 +379,7 @@ class QueryReach(Result):
         chance = (
             f"If {self.all_items} were equally popular, "
             f"{_figure(n_rows * self.by_chance)} ({percent(self.by_chance)}) would be "
-            "in none by chance."
+            "in no list by chance."
         )
         if not self.has_enough_queries:
             return (
@@ -402,9 +402,9 @@ class QueryReach(Result):
         """Say how many rows in no list a further query would list."""
         return (
             f"A further query of this kind would list {_figure(self.new_per_list)} of "
-            "them on average (estimate of Good and Turing), and "
-            f"{_figure(self.average_per_list)} of as many {self.items} of average "
-            "popularity."
+            "them on average (estimate of Good and Turing). It would list "
+            f"{_figure(self.average_per_list)} of the same number of {self.items} of "
+            "average popularity."
         )
 
     @property
@@ -422,8 +422,8 @@ class QueryReach(Result):
             short, long = self.lengths
             if exceeds(long, short * 1.05):
                 parts.append(
-                    f"Their vectors are shorter (median length {_figure(short)}, of "
-                    f"the other {self.items} {_figure(long)})."
+                    f"Their vectors are shorter (median length {_figure(short)}; "
+                    f"other {self.items}: {_figure(long)})."
                 )
         parts.append(self.on_all_queries)
         return " ".join(filter(None, parts))
@@ -463,8 +463,8 @@ class QueryReach(Result):
                 "than 95 % of unrelated queries (random mixtures of all queries). Of "
                 f"the {self.reference_title}s, {reference} are nearer than 95 % of "
                 f"mixtures of {self.reference_title}s. The best {word} of the typical "
-                f"(median) query is {typical}, and that of the typical unrelated query "
-                f"{unrelated}."
+                f"(median) query is {typical}, and {unrelated} for the typical "
+                "unrelated query."
             )
         if not near.n_far:
             found = f"No query is far from {self.all_items}"
@@ -476,8 +476,8 @@ class QueryReach(Result):
                     "all queries)"
                 )
             return (
-                f"{found}: the typical (median) best {word} is {typical}, and that of "
-                f"unrelated queries {unrelated}."
+                f"{found}: the typical (median) best {word} is {typical}, and "
+                f"{unrelated} for unrelated queries."
             )
         far = self.farthest()
         names = listed([str(record["query"]) for record in far[:NAMED]], NAMED)

@@ -158,7 +158,7 @@ def constant(n: int, k: int, *, mixed: bool = False) -> Any:
 
 
 def compared(mean_abs: float, model: FactorModel = MODEL, **fields: Any) -> Evidence:
-    """Cosines beside those of what is predicted."""
+    """Cosines and prediction cosines."""
     return evidence(
         model, predicted=Predicted((moved(mean_abs=mean_abs, **fields),), ())
     )
@@ -365,7 +365,7 @@ def training() -> dict[str, Evidence]:
 
 
 def movements() -> dict[str, Evidence]:
-    """Equivalent models that move cosines, bounds, and what is predicted."""
+    """Equivalent models that move cosines, bounds, and predictions."""
     shifted = equal("translation of items 1", "translation", 1.0, 0.75)
     whole = HEAD.replace(left=MODEL.left)
     some = evidence(

@@ -39,7 +39,7 @@ def test_a_stored_bias_is_told_to_take_up_the_constant_columns():
     (found,) = constant_findings(
         users_with(CONSTANTS), ITEMS, item_bias=np.arange(20.0)
     )
-    assert found.remedy.startswith("The item bias could take them up")
+    assert found.remedy.startswith("Make these columns part of the item bias")
 
 
 def test_one_constant_column_keeps_its_number_and_its_value():

@@ -51,7 +51,7 @@ def test_a_head_has_labels():
     found = ea.audit(ea.FactorModel.from_softmax(ITEMS), **FEW)
     (origin,) = (each for each in found.findings if each.code == "EMB301")
     assert "of the labels get another nearest label" in origin.title
-    assert "what the head predicts" in origin.remedy
+    assert "the predictions of the head" in origin.remedy
 
 
 def shown_rows(items: np.ndarray, **options: object) -> list[int]:
@@ -78,11 +78,11 @@ def test_scores_that_leave_out_biases_are_called_so(biases):
     model = ea.FactorModel.from_user_item(USERS, ITEMS, **biases)
     found = ea.audit(model, **FEW)
     screen = first_screen(found, Invocation("model.npz"))
-    seen = "their scores without biases" if biases else "what is predicted"
+    seen = "their scores without biases" if biases else "their predictions"
     assert f"by {seen}" in screen
     assert f"To compare items by {seen} (`evaluate` says" in screen
     texts = " ".join(note.text for note in found.notes)
-    assert f"from those of {seen}." in texts
+    assert f"from the cosines of {seen}." in texts
     assert ("without biases" in texts) is bool(biases)
 
 

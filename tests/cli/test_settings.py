@@ -124,7 +124,7 @@ def test_settings_choose_how_a_head_is_read_and_audited(embaudit):
     capped = embaudit(*audit).out
     assert "not used: model.norm.weight (4)" in capped
     assert "softmax-decay, as you" in capped
-    assert "tied by a logit soft-cap of 30" in capped
+    assert "fixed by a logit soft-cap of 30" in capped
     assert "3 nearest kept" in capped
     Path("embaudit.toml").write_text('normalised = true\nnorm-kind = "rms"\n')
     unit = embaudit(*audit).out

@@ -98,7 +98,7 @@ def test_the_picture_is_of_models_that_predict_the_same(generate):
     assert len(first) == len(second) == len(third) == 6
     assert len(second & third) == 2
     assert (
-        "All 18,000 predictions are the same. The cosines beside the items are not."
+        "All 18,000 predictions are the same. The cosines next to the items differ."
         in said
     )
 

@@ -439,7 +439,7 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
         ),
         (
             vectors(FIVE_ROWS, compared="cosine"),
-            ["The predictions fix every cosine", "are what is predicted"],
+            ["The predictions fix every cosine", "are the predictions"],
         ),
         (
             vectors(FIVE_ROWS, compared="dot"),

@@ -64,7 +64,7 @@ def test_the_parts_of_a_screen_stand_in_a_fixed_order():
     starts = [
         "model.npz: two tables, 40 users × 40 items, 4 dimensions",
         "Are these item-item cosines fixed by what the model predicts?",
-        "To compare items by what is predicted",
+        "To compare items by their predictions",
         "EMB102 tip: ",
         "Nearest to film ",
         " item-item ",
@@ -161,7 +161,7 @@ def test_lists_by_predictions_keep_the_share_that_the_scores_say():
     model = recommender()
     scores = (model.left @ model.right.T).T
     found = figures(model, "item-item", n_lists=40)
-    told = found["change if compared by what is predicted", "10 nearest kept"]
+    told = found["change if compared by their predictions", "10 nearest kept"]
     assert percentage(told) == round(100 * share_kept(model.right, scores))
 
 
@@ -223,7 +223,7 @@ largest change found among models with the same probabilities
 """,
     "factors": """\
                                item-item   user-user   user-item
-change if compared by what is predicted
+change if compared by their predictions
   10 nearest kept                   86 %        83 %           –
 largest change found among models with the same scores
   10 nearest kept                   73 %        81 %           –
@@ -232,7 +232,7 @@ Duplicate rows count once.
 """,
     "product": """\
                                item-item   user-user   user-item
-change if compared by what is predicted
+change if compared by their predictions
   10 nearest kept                   77 %      99.9 %           –
 largest change found among models with the same scores
   10 nearest kept                   71 %        71 %           –

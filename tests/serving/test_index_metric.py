@@ -279,7 +279,7 @@ def test_the_index_lists_the_rare_item_of_each_user_instead_of_the_hit() -> None
         "Your index compares by cosine, but the model was trained on dot products: "
         "100 % of each user's top 1 changes, and rarer items are shown (median 5 "
         "interactions instead of 90), on lists of all 2 users. Serve by inner product, "
-        "or index what `embaudit fix --as equal-length` writes."
+        "or index the vectors that `embaudit fix --as equal-length` writes."
     )
     worst = [record["query"] for record in for_users.worst()]
     assert worst == ["ann", "bob"]
@@ -327,7 +327,7 @@ def test_an_index_by_the_measure_of_the_training_lacks_the_bias() -> None:
         "Your index compares by inner product, as the model predicts, but it does not "
         "hold the item bias: 50 % of each user's top 1 changes, and rarer items are "
         "shown (median 47 interactions instead of 90), on lists of all 2 users. "
-        "Index what `embaudit fix --as equal-length` writes: it holds the item bias."
+        "Index the vectors that `embaudit fix --as equal-length` writes: they hold the item bias."
     )
 
 
@@ -335,7 +335,7 @@ def test_the_bias_is_a_second_cause_next_to_the_measure() -> None:
     lists = ea.index_metric(by_hand_with_bias(), "cosine", n_neighbours=1).directions[0]
     cause = "The item bias, which the index does not hold, alone changes 50 %."
     assert cause in lists.headline
-    assert "equal-length` writes: it holds the item bias." in lists.headline
+    assert "equal-length` writes: they hold the item bias." in lists.headline
 
 
 def test_a_bias_that_is_the_same_for_all_items_changes_nothing() -> None:
@@ -429,7 +429,7 @@ def test_lengths_that_the_store_lost_are_named() -> None:
     model = FactorModel.from_vectors(rows)
     found = served_lists(model, None, stated, rng=np.random.default_rng(0))
     assert found.lengths is Lengths.LOST
-    assert "audit those with `--served cosine`" in found.explain()
+    assert "audit these with `--served cosine`" in found.explain()
 
 
 @pytest.mark.parametrize(

@@ -247,14 +247,14 @@ def deficient() -> Iterator[Row]:
         user(constant, q),
         FREE,
         absorbs,
-        ("Make it the item bias",),
+        ("Make this component the item bias",),
     )
     yield Row(
         "the same with an item bias",
         user(constant, q, item_bias=zeros),
         FREE,
         absorbs,
-        ("could take it up",),
+        ("to the bias, then drop it",),
     )
     constant = np.column_stack([q[:, :2], np.full(6, -3.0)])
     yield Row(
@@ -262,10 +262,16 @@ def deficient() -> Iterator[Row]:
         user(p, constant),
         FREE,
         absorbs,
-        ("Make it the user bias",),
+        ("Make this component the user bias",),
     )
     biased = user(p, constant, user_bias=np.zeros(7))
-    yield Row("the same with a user bias", biased, FREE, absorbs, ("could take it up",))
+    yield Row(
+        "the same with a user bias",
+        biased,
+        FREE,
+        absorbs,
+        ("to the bias, then drop it",),
+    )
     alike, pinned = user(p[:, :1], np.full((6, 1), 2.0)), {"right": "P", "left": "P"}
     yield Row("items alike on a line", alike, pinned, {"EMB204": "tip"})
     biased = alike.replace(left_bias=np.zeros(7))
@@ -578,7 +584,7 @@ def objectives() -> Iterator[Row]:
     contexts = FactorModel.from_vectors(drawn(8, 2)).replace(objective="word2vec")
     says = (
         "multiplied these rows with a second set",
-        "of one table alone it cannot be said",
+        "no law is known for one table alone",
     )
     yield Row(
         "word2vec, one table", contexts, {"right": "F"}, unknown, says, answer=OPEN
@@ -907,7 +913,7 @@ def wrong_before() -> Iterator[Row]:
     says = (
         "6 of 9 numbers of a change of axes are fixed",
         "0.8 at most",
-        "whose removal changes no probability",
+        "Subtracting the mean row changes no probability here",
     )
     never = (
         "only rotations",
@@ -962,7 +968,9 @@ def wrong_before() -> Iterator[Row]:
     constant = user(
         np.column_stack([p, np.full(9, 3.0)]), drawn(8, 3, 1), item_bias=np.zeros(8)
     )
-    says = ("The item bias could take it up: add 3 times that component of the items",)
+    says = (
+        "Make this component part of the item bias: add 3 times the component of the items",
+    )
     yield Row(
         "5 a direction a bias could absorb",
         constant,
@@ -1099,7 +1107,10 @@ def wrong_before() -> Iterator[Row]:
     )
     few = head(centred(4, 6), embeddings=drawn(20, 6, 1))
     # Four centred labels span three dimensions of six.
-    says = ("4 labels cannot span", "What inputs hold in the others is arbitrary")
+    says = (
+        "4 labels cannot span",
+        "The numbers of inputs in the other dimensions are arbitrary",
+    )
     yield Row(
         "12 fewer labels than features that were learned",
         few.replace(objective="softmax-decay"),
@@ -1665,7 +1676,7 @@ def rows_alike() -> Iterator[Row]:
         biased,
         FREE,
         {**shares, **TWO},
-        ("changes no score, so either list",),
+        ("changes no score, so lists with and without it are equally good",),
     )
     for many, how in ((10, "issue"), (9, "tip")):
         zeros = x * (np.arange(200) >= many)[:, None]
@@ -1682,7 +1693,7 @@ def rows_alike() -> Iterator[Row]:
         user(drawn(30, 20), x + 0.9),
         FREE,
         TWO,
-        never=("so a high one says less",),
+        never=("so a high cosine says less",),
     )
     says, never = ("makes other vectors",), ("to all scores",)
     yield Row(
@@ -1795,7 +1806,7 @@ def norms() -> Iterator[Row]:
         "NO",
     )
     says = (
-        "So any number may be added along the ones vector",
+        "So if any multiple of the vector of ones is added to a folded row",
         "final LayerNorm, which differ by a factor of up to 10, can be applied",
     )
     yield Row(
@@ -1891,7 +1902,10 @@ def tied_heads() -> Iterator[Row]:
         off_mean.replace(tying=Tying("contradicted", "wte.weight")),
         alone,
         issue,
-        ("two tables that differ", "`--weight wte.weight --kind head` audits those"),
+        (
+            "two tables that differ",
+            "`--weight wte.weight --kind head` audits the input embeddings",
+        ),
         ("separate table",),
     )
     centre = FactorModel.from_softmax(centred(40, 5)).replace(tying=shares)

@@ -156,7 +156,8 @@ def test_each_side_misses_its_own_number_of_dimensions():
         f.text for f in found.findings if f.code == "EMB203" and f.role == "right"
     )
     assert (
-        "5 of 6 dimensions: the other side makes no difference in the others" in text
+        "5 of 6 dimensions: the other side makes no difference in the other dimensions"
+        in text
     ), "six users could span six dimensions"
 
 
@@ -165,8 +166,8 @@ def test_each_side_misses_its_own_number_of_dimensions():
     [
         # Columns that are 0 in every row of both sides count as stored, but no row
         # holds anything there: items hold what no prediction sees in 4 − 2 columns.
-        (4, "in 2 dimensions", "2 of 6 dimensions: the other side makes no difference"),
-        (3, "in 1 dimension", "2 of 6 dimensions: the other side makes no difference"),
+        (4, "2 dimensions", "2 of 6 dimensions: the other side makes no difference"),
+        (3, "1 dimension", "2 of 6 dimensions: the other side makes no difference"),
     ],
 )
 def test_dimensions_are_counted_as_they_are_stored(columns, title, sees):
@@ -176,7 +177,7 @@ def test_dimensions_are_counted_as_they_are_stored(columns, title, sees):
     model = FactorModel.from_user_item(users, items)
     found = audit(model, n_gauges=1, n_starts=0)
     finding = next(f for f in found.findings if f.code == "EMB203")
-    assert f"no prediction sees {title}:" in finding.title
+    assert f"item rows use {title} that no prediction sees:" in finding.title
     assert f"Predictions see item rows in only {sees}" in finding.text
     assert "No score shows more than 2 of 6 dimensions" in found.verdict
 

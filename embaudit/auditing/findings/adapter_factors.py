@@ -68,9 +68,9 @@ def check(modules: Sequence[ModuleMeasure]) -> Iterator[Finding]:
         title=f"another pair of factors keeps {percent(kept)} of the nearest rows",
         text=(
             "Other pairs of factors have the same updates, up to rounding, and keep "
-            f"{percent(kept)} of the nearest rows of B and columns of A. The updates "
-            f"themselves, which no pair changes, have {percent(kept_by_update)} of "
-            "them among their nearest rows and columns."
+            f"{percent(kept)} of the nearest rows of B and columns of A. If rows and "
+            "columns of the updates are compared, which no pair changes, "
+            f"{percent(kept_by_update)} of the nearest rows of B and columns of A stay."
         ),
         remedy=(
             "Compare rows or columns of the update B A, which no pair changes. Compare "

@@ -54,8 +54,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         yield _reported(
             f"scores of {n_rows}",
             change.correlation,
-            f"Scores of {n_rows} correlate by {change.correlation:.2f} with those of "
-            "the baseline.",
+            f"Scores of {n_rows} correlate by {change.correlation:.2f} with the scores "
+            "of the baseline.",
         )
         return
     moved = moved_rows(evidence.model, change)
@@ -73,7 +73,7 @@ def _text_on_rows(moved: MovedRows) -> str:
     """Write how many rows of a side have other scores, and why that may be."""
     text = (
         f"Of {moved.n_rows} sampled {moved.title}s {moved.n} have scores that "
-        "correlate by less than 0.3 with those of the baseline"
+        "correlate by less than 0.3 with their scores in the baseline"
     )
     if not moved.n_zero:
         return f"{text}, so rows may be mixed up."
@@ -93,10 +93,10 @@ def _reported(rows: str, value: float, text: str) -> Finding:
         # anew without the baseline.
         measured_on=f"the scores of up to {SAMPLED} rows of each side",
         value=value,
-        title="predictions are not those of the baseline",
+        title="the predictions differ from the predictions of the baseline",
         text=text,
         remedy=(
-            "Check that ids fit their rows and that both sides are of one run; write a "
-            "new baseline if it is meant."
+            "Check that each id belongs to its row, and that both sides come from one "
+            "training run. If the change is intended, write a new baseline."
         ),
     )

@@ -81,11 +81,11 @@ def _failed(name: str, changed: str, value: float, tolerance: float) -> Finding:
         value=value,
         title="the predictions did not stay the same",
         text=(
-            f"Under {name} {changed}, where rounding explains {tolerance:.2g}. No "
-            "other figure of this audit can be trusted."
+            f"Under {name} {changed}, but rounding explains at most {tolerance:.2g}. "
+            "No other figure of this audit can be trusted."
         ),
         remedy=(
-            "Check the factors for huge or tiny columns; if they are ordinary, report "
-            "this as a bug."
+            "Look for columns with huge or tiny numbers in the factors. If there are "
+            "no such columns, report this as a bug."
         ),
     )

@@ -80,6 +80,6 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             ),
             remedy=(
                 "If training was meant to use more dimensions, it collapsed. Otherwise "
-                "you can store fewer."
+                "you can store fewer dimensions."
             ),
         )

@@ -68,7 +68,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             value=shared.mean_cosine,
             title=(
                 f"any two {item}s have cosine {shared.mean_cosine:.2f} on average, so "
-                "a high one says less"
+                "a high cosine says less"
             ),
             text=(
                 f"The mean row is {shared.offset:.2g} of a typical row (median) long. "
@@ -76,7 +76,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
                 f"their nearest {item}. "
                 f"{_effect_of_centring(evidence.model, traits.role)}"
             ),
-            remedy=(f"Read a cosine against those of random {item}s, not against 0."),
+            remedy=(
+                f"Compare a cosine with the cosines of random {item}s, not with 0."
+            ),
         )
 
 
@@ -89,11 +91,14 @@ def _effect_of_centring(model: FactorModel, role: SideName) -> str:
     """Write if removing the mean row makes an equivalent model or another one."""
     if role in model.free_shifts:
         noun = prediction_noun(model)
-        return f"Removing it changes no {noun}, so either list is as good."
+        return (
+            f"Removing it changes no {noun}, so lists with and without it are equally "
+            "good."
+        )
     if model.left is None:
         return (
-            "Removing it makes other vectors: then cosines compare what is left of two "
-            f"{model.title(role)}s."
+            "Removing it makes other vectors: then cosines compare the remaining "
+            f"parts of two {model.title(role)}s."
         )
     if role in model.link.unit_sides:
         return (

@@ -57,11 +57,11 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{item} rows",
         role="right",
         value=biases[0].value,
-        title=f"something is the same in every {item} row",
+        title=f"all {item} rows hold the same number in one direction",
         text=(
             f"{columns} is {biases[0].value:.3g} in every row. In a dot product it "
-            f"makes a number that is the same for all {item}s, as a bias does. Cosines "
-            "count it as a similarity of any two."
+            f"adds a number that is the same for all {item}s, as a bias does. Cosines "
+            f"count it as a similarity of any two {item}s."
         ),
-        remedy="Leave it out before taking cosines, if it was a bias.",
+        remedy="If the number is a bias, remove it before you compute cosines.",
     )

@@ -58,14 +58,14 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         measured_on=f"all {counted(head.n_labels, label)}",
         title="the mean row contradicts the declared training",
         text=(
-            f"The declared training is {evidence.declared_training}. Where weight "
-            f"decay on all {label}s has come to rest, the {label} rows add up to zero. "
+            f"The declared training is {evidence.declared_training}. At a minimum with "
+            f"weight decay on all {label}s, the {label} rows add up to zero. "
             f"Here their mean is {head.offset:.2g} of a typical row "
             "long."
         ),
         remedy=(
-            "Check the declaration: was training stopped early, were some "
-            f"{label}s or a tied embedding decayed otherwise, or was there no decay? "
-            f"Without it the origin of the {label}s is free."
+            "Check the declaration: was training stopped early, did some "
+            f"{label}s or a tied embedding have another decay, or was there no decay? "
+            f"Without decay the origin of the {label}s is free."
         ),
     )

@@ -85,13 +85,15 @@ def _reported(evidence: Evidence, gap: PenaltyGap, stretch: float) -> Finding:
     else:
         remedy += " If decay counted ratings, declare factors-counted."
     cosines_differ = f"{nouns.item} cosines differ by {movement.mean_abs:.2f}"
-    there = f"There {cosines_differ} on average."
-    title = f"{cosines_differ} on average from those at the penalty's minimum"
+    there = f"In this form, {cosines_differ} on average."
+    title = f"{cosines_differ} on average from the cosines at the penalty's minimum"
     measured_on = pairs_of(evidence.model, movement)
     if gap.lists_change:
         nearest = f"the {movement.top_n} nearest {nouns.items}"
         kept = percent(movement.top_n_overlap)
-        there = f"There {kept} of {nearest} stay, and {cosines_differ} on average."
+        there = (
+            f"In this form, {kept} of {nearest} stay, and {cosines_differ} on average."
+        )
         title = f"{kept} of {nearest} stay at the penalty's minimum"
         measured_on = lists_of(evidence.model, movement)
     return Finding(
@@ -107,7 +109,7 @@ def _reported(evidence: Evidence, gap: PenaltyGap, stretch: float) -> Finding:
         text=(
             f"The declared training is {evidence.declared_training}. At a minimum with "
             f"such decay, {nouns.users} and {nouns.items} have {law}. A gauge of "
-            f"condition number {stretch:.3g} lies between that and these factors. "
+            f"condition number {stretch:.3g} brings these factors to this form. "
             f"{there}"
         ),
         remedy=remedy,

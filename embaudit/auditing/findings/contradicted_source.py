@@ -56,9 +56,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         title=f"you declared {model.objective}, but {model.overruled}",
         text=(
             f"You declared the objective {model.objective}, but {model.overruled}. "
-            "Only one of them can be right, and whether training chose these cosines "
-            "depends on which one it is. All else here is written as if your "
-            "declaration were right."
+            "Only one of the two can be right, and it decides whether training chose "
+            "these cosines. All other findings assume that your declaration is right."
         ),
         remedy=ENTRY.remedy,
     )

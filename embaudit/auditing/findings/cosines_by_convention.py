@@ -96,7 +96,7 @@ def _chosen(evidence: Evidence, title: str) -> Finding:
     if is_alone(model):
         remedy = (
             "Read these cosines as one convention, and never compare them across "
-            "models. With the other side loaded, too, compare scores."
+            "models. If you load the other side, too, compare scores."
         )
     else:
         remedy = (
@@ -107,7 +107,7 @@ def _chosen(evidence: Evidence, title: str) -> Finding:
         f"The declared training minimises {objective.loss} "
         f"({evidence.declared_training}). With this loss the cosines are "
         f"{objective.cosines_given(predictions)}. The {predictions} alone would allow "
-        "others."
+        "other cosines."
     )
     if diagnosis.case is Case.INPUTS:
         text += f" {_uniqueness(evidence)}"
@@ -130,7 +130,7 @@ def _left_open_by_a_temperature(evidence: Evidence) -> Finding:
     if is_alone(evidence.model):
         text = (
             "Training compared these rows with others by cosines divided by a "
-            f"temperature ({declared}). That does not fix {nouns.cosines}, {depend}"
+            f"temperature ({declared}). This does not fix {nouns.cosines}, {depend}"
         )
     else:
         text = (
@@ -145,9 +145,9 @@ def _left_open_by_a_temperature(evidence: Evidence) -> Finding:
         title=f"temperature and one-sided dimensions decide {nouns.cosines}",
         text=text,
         remedy=(
-            "Read them as one convention, never across models. If training did not "
-            "learn the temperature, declare `--objective fixed-temperature`: then the "
-            "rows may fix these cosines."
+            "Read these cosines as one convention, and never compare them across "
+            "models. If the temperature was fixed during training, declare "
+            "`--objective fixed-temperature`: then the rows may fix these cosines."
         ),
     )
 

@@ -96,11 +96,11 @@ def _at_no_minimum(evidence: Evidence) -> Finding:
         ),
         text=(
             f"The declared training minimises {objective.loss} ({declared}). "
-            "Its cosines depend on where it stopped."
+            "The cosines depend on the step at which training stopped."
         ),
         remedy=(
-            "Train with a penalty, or give all inputs that training saw (`--inputs`) "
-            "if these are some of them. Cosines of the predictions are fixed."
+            "Train with a penalty. If training saw more inputs than these, give all of "
+            "them (`--inputs`). Cosines of the predictions are fixed."
         ),
     )
 
@@ -162,14 +162,14 @@ def _remedy(evidence: Evidence) -> str:
     """Write what to compare instead of cosines."""
     if is_alone(evidence.model):
         return (
-            "Rank by the dot product; with the other side loaded, too, compare scores "
+            "Rank by the dot product. If you load the other side, too, compare scores "
             "instead of vectors."
         )
     items = Nouns.of(evidence.model, evidence.diagnosis.role).items
     return (
-        f"Compare {items} by cosines of the predictions, which are fixed; only a test "
-        f"on your task says whether they suit it. Dot products of two {items} are no "
-        "more fixed than their cosines."
+        f"Compare {items} by cosines of the predictions, which are fixed. Only a test "
+        "on your task shows whether these cosines suit it. Dot products of two "
+        f"{items} are no more fixed than their cosines."
     )
 
 

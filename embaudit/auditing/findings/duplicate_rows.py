@@ -101,10 +101,10 @@ def _origin(model: FactorModel, role: SideName) -> str:
         )
     if model.left is None:
         return (
-            f"{items} that training hardly touched stay duplicates, and so does what "
-            "is listed twice"
+            f"{items} that training hardly touched stay duplicates, and so do {items} "
+            "that are listed twice"
         )
     return (
-        f"{items} with the same few interactions end as duplicates, and so does what "
-        "is listed twice"
+        f"{items} with the same few interactions end as duplicates, and so do {items} "
+        "that are listed twice"
     )

@@ -71,8 +71,9 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         share = near.n_far / len(reach.queries)
         title = f"{percent(share)} of the queries are far from {reach.all_items}"
         remedy = (
-            "Look at them: another language, another subject, or empty text. Show no "
-            "result below a level, or add what they ask for."
+            "Look at these queries: they can be in another language, about another "
+            f"subject, or empty. Show no result below a level, or add {reach.items} "
+            "for these queries."
         )
     else:
         share = 1.0

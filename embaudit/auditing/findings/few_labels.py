@@ -58,7 +58,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{label} cosines",
         role="right",
         value=head.projector.labels_per_dimension,
-        title=f"too few {label}s for {dimensions}: rows do not say which go together",
+        title=(
+            f"too few {label}s for {dimensions}: rows do not show which {label}s are "
+            "similar"
+        ),
         text=_text(evidence, head, dimensions),
         remedy=_remedy(evidence, head, label),
     )
@@ -69,8 +72,8 @@ def _text(evidence: Evidence, head: HeadReport, dimensions: str) -> str:
     labels = counted(head.n_labels, head.model.title("right"))
     spanned = counted(head.affine_rank, "dimension")
     text = (
-        f"{labels} span {spanned}, and none is a mixture of the others. If inputs may "
-        "be any vectors, some input produces any differences of logits"
+        f"{labels} span {spanned}, and no row is a mixture of the others. If inputs "
+        "can be any vectors, any differences of logits are possible"
     )
     if head.link.soft_cap is not None:
         text += " before the soft cap, which keeps their order and bounds them"
@@ -95,12 +98,12 @@ def _remedy(evidence: Evidence, head: HeadReport, label: str) -> str:
     """Write what tells which labels go together."""
     if not head.has_inputs:
         return (
-            "Bring inputs and use logit cosines over them: the rows alone do not tell "
-            f"which {label}s go together."
+            "Give inputs (`--inputs`) and use logit cosines over these inputs: the "
+            f"rows alone do not show which {label}s are similar."
         )
     if is_head(evidence.model):
         return (
-            "Use the logit cosines over your inputs: they tell which "
-            f"{label}s go together."
+            "Use the logit cosines over your inputs: they show which "
+            f"{label}s are similar."
         )
-    return f"Use cosines of the predictions: they tell which {label}s go together."
+    return f"Use cosines of the predictions: they show which {label}s are similar."

@@ -85,7 +85,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             f"Name the convention where you report {label} cosines, and compare "
             f"{noun}s in one convention only. `embaudit fix --as folded-centred` "
             f"writes a {noun} in which the gains and the origin are no longer a "
-            "choice; the axes still are."
+            "choice. The axes still are a choice."
         ),
     )
 

@@ -149,7 +149,7 @@ def logits(evidence: Evidence) -> Iterator[Finding]:
         role="right",
         value=head.logit_agreement,
         text=(
-            f"{start} agree with their cosine only as far as a correlation of "
+            f"{start} agree with their cosine by a correlation of "
             f"{head.logit_agreement:.2f}."
         ),
     )
@@ -207,10 +207,11 @@ def ones(evidence: Evidence) -> Iterator[Finding]:
         role="right",
         value=norm.ones,
         text=(
-            "States behind a LayerNorm sum to 0. So any number may be added along the "
-            "ones vector to each folded row, another one to each: no logit shows it. "
-            f"The cosine of any two {label}s can be brought near 1 and near −1. Here "
-            f"the median row has {norm.ones:.2g} times the length of its rest there."
+            "States after a LayerNorm sum to 0. So if any multiple of the vector of "
+            "ones is added to a folded row, no logit changes, even if each row gets "
+            f"another multiple. This can bring the cosine of any two {label}s near 1 "
+            f"or near −1. Here the component along this vector is {norm.ones:.2g} "
+            "times as long as the rest of the row (median)."
         ),
     )
 
@@ -245,9 +246,9 @@ def tied(evidence: Evidence) -> Iterator[Finding]:
         code, kind, scope = "tying_contradicted", Kind.MEASURED, AT_HAND
         text = (
             f"config.json ties the {noun} to the input embeddings, but the checkpoint "
-            "stores two tables that differ. Transformers 5 reads them as two, as this "
-            f"audit does. Older versions use the input embeddings as the {noun}: "
-            f"`--weight {tying.embedding} --kind head` audits those."
+            "stores two tables that differ. Transformers 5 reads two tables, and so "
+            f"does this audit. Older versions use the input embeddings as the {noun}: "
+            f"`--weight {tying.embedding} --kind head` audits the input embeddings."
         )
     yield Finding(
         code=code,

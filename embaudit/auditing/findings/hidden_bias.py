@@ -83,18 +83,18 @@ def _reported(
     if len(biases) == 1:
         value = biases[0].value
         text = (
-            f"{columns} of the {constant}s is constant, {value:.3g}. What {item}s hold "
-            f"there adds a number to every score of one {item}, as a bias does. Their "
-            "cosines count it as a similarity."
+            f"{columns} of the {constant}s is constant, {value:.3g}. The number that a "
+            f"row of the {item}s holds there adds a constant to all scores of the row, "
+            "as a bias does. Cosines count it as a similarity."
         )
         remedy = _remedy_for_one(item, value, has_bias=has_bias)
     else:
         # Together the constants are one direction, as long as the vector of constants.
         value = float(np.linalg.norm([bias.value for bias in biases]))
         text = (
-            f"{columns} of the {constant}s are constant. What {item}s hold in them "
-            f"adds a number to every score of one {item}, as a bias does. Their "
-            "cosines count it as a similarity."
+            f"{columns} of the {constant}s are constant. The numbers that a row of the "
+            f"{item}s holds there add a constant to all scores of the row, as a bias "
+            "does. Cosines count them as a similarity."
         )
         remedy = _remedy_for_several(item, has_bias=has_bias)
     return Finding(
@@ -105,7 +105,7 @@ def _reported(
         rows=f"{item}-{item} cosines",
         role=other,
         value=value,
-        title=f"{item} cosines count what acts as a bias",
+        title=f"{item} cosines count a direction that acts as a bias",
         text=text,
         remedy=remedy,
     )
@@ -115,12 +115,12 @@ def _remedy_for_one(item: str, value: float, *, has_bias: bool) -> str:
     """Write how one direction becomes a bias, or part of the bias that there is."""
     if has_bias:
         return (
-            f"The {item} bias could take it up: add {value:.3g} times that component "
-            f"of the {item}s, then drop it from both sides."
+            f"Make this component part of the {item} bias: add {value:.3g} times the "
+            f"component of the {item}s to the bias, then drop it from both sides."
         )
     return (
-        f"Make it the {item} bias: take {value:.3g} times that component of the "
-        f"{item}s, then drop it from both sides."
+        f"Make this component the {item} bias: take {value:.3g} times the component of "
+        f"the {item}s, then drop it from both sides."
     )
 
 
@@ -128,12 +128,12 @@ def _remedy_for_several(item: str, *, has_bias: bool) -> str:
     """Write how several columns become a bias, or part of the bias that there is."""
     if has_bias:
         return (
-            f"The {item} bias could take them up: multiply each of these columns of "
-            f"the {item}s by its constant, add their sum to the bias, then drop the "
-            "columns from both sides."
+            f"Make these columns part of the {item} bias: multiply each of these "
+            f"columns of the {item}s by its constant, add their sum to the bias, then "
+            "drop the columns from both sides."
         )
     return (
-        f"Make them the {item} bias: multiply each of these columns of the {item}s by "
-        "its constant, take their sum as the bias, then drop the columns from both "
-        "sides."
+        f"Make these columns the {item} bias: multiply each of these columns of the "
+        f"{item}s by its constant, take their sum as the bias, then drop the columns "
+        "from both sides."
     )

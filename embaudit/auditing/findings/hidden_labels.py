@@ -53,19 +53,19 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     label, row_title = evidence.model.title("right"), evidence.model.row_title("right")
     labels = counted(len(argmax.labels), label)
     if argmax.is_sample:
-        labels = f"{labels} asked"
+        labels = f"{labels} tested"
     hidden = argmax.to_dict()["cannot"]
     names = ", ".join(row_quoted(row_title, str(name)) for name in hidden[:SHOWN])
     if argmax.n_cannot > SHOWN:
         names = f"{names}…"
     if is_head(evidence.model):
         remedy = (
-            "Greedy decoding hardly ever emits them; lengthen those rows, or give the "
-            "head more dimensions or a bias."
+            "Greedy decoding hardly ever produces these labels. Lengthen their rows, "
+            "or give the head more dimensions or a bias."
         )
     else:
         remedy = (
-            "They are hardly ever ranked first; lengthen those rows, or give the model "
+            "They are hardly ever ranked first. Lengthen their rows, or give the model "
             "more dimensions or a bias."
         )
     yield Finding(

@@ -76,7 +76,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
                 f"skewness of {hubs.skewness:.1f}."
             ),
             remedy=(
-                "Discount them: what is near to everything says little by being near. "
+                "Give hubs less weight: a row that is near to everything says little. "
                 "Centring often weakens hubs."
             ),
         )

@@ -147,8 +147,8 @@ def _not_compared(evidence: Evidence, stated: Metric) -> Finding:
         rows=f"{title} lists",
         text=(
             f"Metric of the index: {stated}. Its lists are not compared with those of "
-            "the model, because only lists by cosine, inner product and Euclidean "
-            "distance are."
+            "the model: only lists by cosine, inner product and Euclidean distance "
+            "can be compared."
         ),
     )
 

@@ -53,18 +53,18 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     item = model.title("right")
     text = (
         f"Predictions rank {item}s with their bias, but cosines are computed without "
-        "it, so they ignore what the bias holds."
+        "it, so they ignore the bias."
     )
     for traits in evidence.traits:
         if traits.role == "right" and traits.bias_columns is not None:
             text = f"{text} {_kept_neighbours(traits.bias_columns, item)}"
     if is_head(model):
         remedy = (
-            f"The bias holds how frequent a {item} is. Use the logit where that should "
-            "count."
+            f"The bias holds how frequent a {item} is. Use the logit if the frequency "
+            "should count."
         )
     else:
-        remedy = "Rank by the score where popularity should count."
+        remedy = "Rank by the score if popularity should count."
     yield Finding(
         code=ENTRY.name,
         severity=Severity.TIP,

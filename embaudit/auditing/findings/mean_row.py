@@ -143,13 +143,12 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 
 def _remedy(evidence: Evidence, label: str) -> str:
     """Write what to compare instead."""
-    start = f"Do not read {label} cosines as similarity. Compare what the "
+    start = (
+        f"Do not read {label} cosines as similarity. Compare the predictions of the "
+    )
     if is_head(evidence.model):
         return (
-            f"{start}head predicts: logit cosines over your inputs (`embaudit fix --as "
-            "prediction`, with `--inputs` or `--states` where the head has none)."
+            f"{start}head: logit cosines over your inputs (`embaudit fix --as "
+            "prediction`, with `--inputs` or `--states` if the file holds no inputs)."
         )
-    return (
-        f"{start}model predicts: cosines of the predictions (`embaudit fix --as "
-        "prediction`)."
-    )
+    return f"{start}model by their cosines (`embaudit fix --as prediction`)."

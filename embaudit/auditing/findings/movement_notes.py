@@ -211,7 +211,7 @@ def _certified(
         role=role,
         value=share,
         text=(
-            f"Proven to stay whole: {at_least(share)} of the lists ({rows}). That "
+            f"Proven to stay whole: {at_least(share)} of the lists ({rows}). This "
             f"holds under {scope}.{unseen_too(evidence)}"
         ),
     )
@@ -296,12 +296,12 @@ def _bound(evidence: Evidence, attack: Attack) -> Finding:
     most = up(attack.bound)
     if attack.objective == "neighbours":
         text = (
-            f"At most {percent(most)} of {rows} can be driven out. That holds for all "
+            f"At most {percent(most)} of {rows} can be driven out. This holds for all "
             f"{scope}."
         )
     else:
         text = (
-            f"The mean move of {rows} is at most {most:.2f}. That holds for all "
+            f"The mean move of {rows} is at most {most:.2f}. This holds for all "
             f"{scope}."
         )
     return Finding(

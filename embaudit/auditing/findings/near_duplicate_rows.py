@@ -79,13 +79,13 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         if model.link.name == "softmax" and traits.role == "right":
             remedy = (
                 f"Look at some of them: {item}s that training hardly touched, such as "
-                "unused tokens, stay near each other. Leave them out of lists and of "
+                "unused tokens, stay near each other. Remove them from lists and from "
                 "shares of changed lists."
             )
         else:
             remedy = (
-                "Look at some of them: copies with noise list each other. Leave them "
-                "out of lists, or show one of each group."
+                "Look at some of them: copies with noise list each other. Remove them "
+                "from lists, or show one row of each group."
             )
         yield Finding(
             code=ENTRY.name,

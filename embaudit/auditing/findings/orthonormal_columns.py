@@ -69,7 +69,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             text=f"{meaning[0].upper()}{meaning[1:]}.",
             remedy=(
                 "If they are the V of a singular value decomposition, multiply the "
-                "columns by its singular values. With the other side, `embaudit fix` "
-                "does so."
+                "columns by its singular values. If you load the other side, "
+                "`embaudit fix` does so."
             ),
         )

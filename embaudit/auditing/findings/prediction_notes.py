@@ -129,8 +129,9 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
         code = "products"
         text = (
             "Predictions are products of these rows with each other, which fix every "
-            "cosine between them. A softmax of such products would not: one number "
-            "more in every row keeps it and moves cosines."
+            "cosine between them. A softmax of such products would not fix them: a "
+            "further column with the same number in every row keeps the softmax, but "
+            "moves cosines."
         )
     yield _about_one_table(evidence, code, text + _scale(evidence))
 
@@ -157,7 +158,7 @@ def _scale(evidence: Evidence) -> str:
 
 
 def predicted(evidence: Evidence) -> Iterator[Finding]:
-    """Compare the cosines and lists of each side with those of what is predicted."""
+    """Compare the cosines and lists of each side with prediction cosines."""
     if evidence.predicted is None:
         return
     for movement in evidence.predicted.movement:
@@ -168,27 +169,27 @@ def predicted(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _cosines(evidence: Evidence, movement: Movement) -> Finding:
-    """Report how far cosines are from those of what is predicted."""
+    """Report how far cosines are from prediction cosines."""
     nouns = Nouns.of(evidence.model, movement.role)
     value = movement.mean_abs
     agreement = agreement_of(movement)
     if agreement is Agreement.EQUAL:
         code, value = "cosines_agree", movement.max_abs
         text = (
-            f"The {nouns.cosines} are those of {nouns.prediction_phrase}, up to "
-            "rounding."
+            f"The {nouns.cosines} equal the cosines of {nouns.prediction_phrase}, up "
+            "to rounding."
         )
     elif agreement is Agreement.DIFFERENT:
         code = "cosines_differ"
         text = (
-            f"The {nouns.cosines} differ by {value:.2f} on average from those of "
-            f"{nouns.prediction_phrase}."
+            f"The {nouns.cosines} differ by {value:.2f} on average from the cosines "
+            f"of {nouns.prediction_phrase}."
         )
     else:
         code = "cosines_near"
         text = (
-            f"The {nouns.cosines} are close to those of {nouns.prediction_phrase}: "
-            f"they differ by {value:.2g} on average."
+            f"The {nouns.cosines} are close to the cosines of "
+            f"{nouns.prediction_phrase}: they differ by {value:.2g} on average."
         )
     return Finding(
         code=code,
@@ -204,7 +205,7 @@ def _cosines(evidence: Evidence, movement: Movement) -> Finding:
 
 
 def _lists(evidence: Evidence, movement: Movement) -> Finding:
-    """Report which share of neighbours stays by what is predicted."""
+    """Report the share of neighbours that stays by the predictions."""
     nouns = Nouns.of(evidence.model, movement.role)
     changed = 1 - movement.top_n_overlap
     is_large = changes_lists(movement)
@@ -220,7 +221,7 @@ def _lists(evidence: Evidence, movement: Movement) -> Finding:
         text=(
             f"{percent(movement.top_n_overlap)} of the {movement.top_n} nearest "
             f"{nouns.items} stay when {nouns.items} are compared by "
-            f"{nouns.their_predictions}."
+            f"{nouns.prediction_phrase}."
         ),
         measured_on=lists_of(evidence.model, movement),
     )

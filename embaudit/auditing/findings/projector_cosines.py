@@ -47,7 +47,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     if head.has_inputs:
         remedy = "Use logit cosines over the inputs."
     else:
-        remedy = "Bring inputs and use logit cosines over them."
+        remedy = "Give inputs (`--inputs`) and use logit cosines over these inputs."
     yield Finding(
         code=ENTRY.name,
         severity=Severity.TIP,

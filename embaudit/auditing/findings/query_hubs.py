@@ -56,13 +56,15 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     n_hubs = len(reach.hubs)
     verb = "fills" if n_hubs == 1 else "fill"
     remedy = (
-        "Look at them first: what is near to every query says little by being near. "
-        "Subtract the mean value of each over many queries, or centre rows and queries."
+        f"Look at these {reach.items} first: a row that is near to every query says "
+        "little. Subtract from each value the mean value of its row over many "
+        "queries, or centre rows and queries."
     )
     if reach.measure == "dot":
         remedy = (
-            "Look at them first. By inner product, long vectors are hubs: compare with "
-            "`--served cosine`, or subtract the mean value of each over many queries."
+            f"Look at these {reach.items} first. By inner product, long vectors are "
+            "hubs: compare with `--served cosine`, or subtract from each value the "
+            "mean value of its row over many queries."
         )
     yield Finding(
         code=ENTRY.name,

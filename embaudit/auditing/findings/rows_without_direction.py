@@ -87,7 +87,7 @@ def _rows_of_zeros(
         value=float(n_zero),
         title=f"{_share(n_zero, n_rows, title)} {are_zeros}",
         text=text,
-        remedy="Give such rows no neighbours instead of arbitrary ones.",
+        remedy="Show no neighbours of such rows, instead of arbitrary neighbours.",
     )
 
 

@@ -86,12 +86,12 @@ def check(evidence: Evidence) -> Iterator[Finding]:
                 reason = "Topics that have no direction in common look the same"
             else:
                 reason = (
-                    "Taken together, these figures are larger than those of most "
-                    "unrelated models"
+                    "Taken together, these figures are larger than the figures of "
+                    "most unrelated models"
                 )
             remedy = (
                 "Check if all rows come from one model, revision and prefix. "
-                f"{reason}, so this says nothing certain."
+                f"{reason}, so this finding is not certain."
             )
         yield Finding(
             code=ENTRY.name,
@@ -125,8 +125,8 @@ def _text(spaces: TwoSpaces) -> str:
     third, fourth = spaces.relation.shapes
     if spaces.is_usual:
         summary = (
-            "The directions of the two parts agree no better than those of two "
-            "unrelated models"
+            "The directions of the two parts agree no better than the directions of "
+            "two unrelated models"
         )
     else:
         summary = (
@@ -136,20 +136,19 @@ def _text(spaces: TwoSpaces) -> str:
         )
     text = (
         f"{summary}: the alignment of their second moments is {spaces.z_centred:.1f} "
-        "standard deviations from that of unrelated systems with centred rows, and "
-        f"{spaces.z_uncentred:.1f} with rows as they are. In the same unit, their "
+        "standard deviations from its value for unrelated systems with centred rows, "
+        f"and {spaces.z_uncentred:.1f} with rows as they are. In the same unit, their "
         f"principal directions agree by {spaces.relation.directions:.1f}, their third "
         f"moments by {third:.1f}, and their fourth moments by {fourth:.1f}. Within "
         f"each part, rows agree with the others by {spaces.z_own:.0f} standard "
         "deviations or more. If the parts come from different models, cosines between "
-        "them, "
-        f"{percent(spaces.across)} of all pairs, mean nothing."
+        f"them, {percent(spaces.across)} of all pairs, mean nothing."
     )
     if spaces.boundaries:
         text += " The boundary can be off by a few rows."
     if spaces.n_compared < spaces.n_distinct:
         text += (
-            f" Compared were {spaces.n_compared:,} of {spaces.n_distinct:,} distinct "
-            "rows."
+            f" {spaces.n_compared:,} of {spaces.n_distinct:,} distinct rows were "
+            "compared."
         )
     return text

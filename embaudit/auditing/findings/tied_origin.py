@@ -52,14 +52,14 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         other_gauges = pinning.explain()
     if head.centred.ok:
         text = (
-            f"The {label}s lie at their mean row, whose removal changes no "
-            f"probability; other shifts would. {other_gauges}"
+            "Subtracting the mean row changes no probability here, but other shifts "
+            f"would. {other_gauges}"
         )
     else:
         size = f"a relative {change:.2g}" if change < 1 else f"a factor e^{change:.1f}"
         text = (
-            f"With it, removing the mean row changes a probability by {size}: that is "
-            f"another {noun}. {other_gauges}"
+            f"Subtracting the mean row changes a probability by {size}, so the result "
+            f"is not an equivalent {noun}. {other_gauges}"
         )
     yield Finding(
         code=ENTRY.name,
@@ -69,7 +69,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{label} cosines",
         role="right",
         value=change,
-        title=f"the origin of the {label}s is tied by {head.link.guard}",
+        title=f"the origin of the {label}s is fixed by {head.link.guard}",
         text=text,
         remedy="If the declaration is wrong, audit again without it.",
     )

@@ -42,8 +42,8 @@ def order(evidence: Evidence) -> Iterator[Finding]:
     declared = evidence.declared_training
     if is_alone(evidence.model):
         text = (
-            "Training compared these rows with those of another side by cosines "
-            f"divided by a temperature ({declared}): that fixes the order of cosines "
+            "Training compared these rows with the rows of another side by cosines "
+            f"divided by a temperature ({declared}). This fixes the order of cosines "
             f"between the sides, but not {nouns.cosines}, whatever the other side "
             "holds."
         )

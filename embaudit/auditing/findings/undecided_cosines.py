@@ -63,5 +63,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         value=None if measures_distances else diagnosis.mean_move,
         title=f"whether the {nouns.predictions} fix the cosines is undecided",
         text=diagnosis.freedom.because,
-        remedy="Read them as a convention of this training run until it is known.",
+        remedy=(
+            "Read the cosines as a convention of this training run until the question "
+            "is decided."
+        ),
     )

@@ -51,7 +51,7 @@ IN_SHORT = {
     Status.FREE: "free",
     Status.CHOSEN: "pinned by the penalty",
     Status.INPUTS: "tied to the inputs",
-    Status.TRAINED: "what was trained",
+    Status.TRAINED: "trained directly",
     Status.TEMPERATURE: "a convention of the temperature",
     Status.UNKNOWN: "undecided",
 }
@@ -93,7 +93,8 @@ def _undeclared(evidence: Evidence) -> Finding:
         title = "the predictions do not fix the cosines, and training is not known"
         start = "Models that predict the same have other cosines."
     listed = " ".join(
-        f"Under {' or '.join(names)} they are {state}." for names, state in cases(model)
+        f"Under {' or '.join(names)} the cosines are {state}."
+        for names, state in cases(model)
     )
     objectives = ", ".join(row.name for row in usual_objectives(model.link))
     return _finding(
@@ -112,7 +113,7 @@ def _without_a_law(evidence: Evidence) -> Finding:
     objective = evidence.diagnosis.objective
     assert objective is not None
     predictions = Nouns.of(evidence.model).predictions
-    compared = "scores" if is_alone(evidence.model) else "what is predicted"
+    compared = "scores" if is_alone(evidence.model) else "predictions"
     return _finding(
         evidence,
         title="no known law says which cosines training chose",
@@ -121,7 +122,9 @@ def _without_a_law(evidence: Evidence) -> Finding:
             f"({evidence.declared_training}). With this loss the cosines are "
             f"{objective.cosines_given(predictions)}."
         ),
-        remedy=f"Compare models and lists by {compared} until there is one.",
+        remedy=(
+            f"Compare models and lists by {compared} as long as no such law is known."
+        ),
     )
 
 

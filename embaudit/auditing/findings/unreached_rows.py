@@ -80,8 +80,8 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     )
     if reach.measure == "dot" and not reach.has_bias:
         remedy += (
-            " By inner product short vectors lose; by cosine none is out of reach: "
-            "compare with `--served cosine`."
+            f" By inner product, short vectors lose. By cosine, every {reach.item} is "
+            "first for some query: compare with `--served cosine`."
         )
     yield Finding(
         code=ENTRY.name,

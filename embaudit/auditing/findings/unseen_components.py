@@ -100,19 +100,19 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
         value=value,
         measured_on=measured_on,
         title=(
-            f"{item} rows hold what no prediction sees in {unseen}: without it {effect}"
+            f"{item} rows use {unseen} that no prediction sees: without this part "
+            f"{effect}"
         ),
         text=(
             f"Predictions see {item} rows in only {n_seen} of "
-            f"{counted(width, 'dimension')}: {_reason(evidence, side, width)}. What "
-            f"{item}s hold in the others is arbitrary, and their cosines count it in "
-            f"full: up to {outside} of a row's squared length. Without it {item} "
-            f"cosines differ by {movement.mean_abs:.2g} on average and by "
+            f"{counted(width, 'dimension')}: {_reason(evidence, side, width)}. The "
+            f"numbers of {item}s in the other dimensions are arbitrary, but cosines "
+            f"count them in full: up to {outside} of a row's squared length. Without "
+            f"them {item} cosines differ by {movement.mean_abs:.2g} on average and by "
             f"{movement.max_abs:.2g} at most{among}.{lists}"
         ),
         remedy=(
-            "Project those directions out (the canonical models of this audit do), or "
-            "compare predictions."
+            "Project these dimensions out (`embaudit fix`), or compare predictions."
         ),
     )
 
@@ -124,4 +124,4 @@ def _reason(evidence: Evidence, side: SideName, width: int) -> str:
     if n_others < evidence.model.rank:
         others = counted(n_others, evidence.model.title(other))
         return f"{others} cannot span {counted(width, 'dimension')}"
-    return "the other side makes no difference in the others"
+    return "the other side makes no difference in the other dimensions"
