@@ -35,16 +35,22 @@ def audit_adapter(
 
 
 def compare_adapters(
-    context: typer.Context, first: Path, second: Path, output: Output, workers: Workers
+    context: typer.Context,
+    first: Path,
+    second: Path,
+    output: Output,
+    workers: Workers,
+    *,
+    same_base: bool,
 ) -> None:
     """Compare two adapters by their updates: are they alike?"""
     from embaudit.networks import compare_lora
     from embaudit.report.document import Origin
 
-    _require_only(_typed(context), {"before", "after"})
+    _require_only(_typed(context), {"before", "after", "same_base"})
     with output.promised([first, second]) as write:
         with workers.at_work(quiet=output.quiet):
-            found = compare_lora(first, second)
+            found = compare_lora(first, second, same_base=same_base)
         write(found, f"{shown_name(first)} and {shown_name(second)}", Origin())
     output.show(found)
 

@@ -141,6 +141,14 @@ def compare(
             "bring the old vectors into the new space?",
         ),
     ] = False,
+    same_base: Annotated[
+        bool,
+        typer.Option(
+            "--same-base",
+            help="Two adapters (LoRA) change one base model, although their "
+            "configurations name it differently.",
+        ),
+    ] = False,
     reading: Given,
     titles: Titles,
     same_numbers: SameNumbers = False,
@@ -171,8 +179,9 @@ def compare(
     if is_adapter(before) or (after is not None and is_adapter(after)):
         if after is None:
             raise must_be("compare", "given a second adapter", "one file")
-        compare_adapters(context, before, after, output, workers)
+        compare_adapters(context, before, after, output, workers, same_base=same_base)
         return
+    _require_left_out({"--same-base": same_base}, "without adapters (LoRA)", "it")
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     judging_options = {

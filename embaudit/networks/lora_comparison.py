@@ -65,7 +65,8 @@ class Likeness(StrEnum):
     UNRELATED = "unrelated"
     """The cosine is one that unrelated updates have by chance."""
     UNDECIDED = "undecided"
-    """The product of the factors is not what training changed, or is zero."""
+    """The product of the factors is not what training changed, or is zero, or the
+    configurations name different base models."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +176,8 @@ class LoraComparison(Result):
     """The same for the second adapter."""
     adapters: tuple[Adapter, Adapter] = field(repr=False)
     """Both adapters."""
+    same_base: bool = False
+    """True if the caller says that both adapters change the same base model."""
 
     @property
     def norms(self) -> tuple[float, float]:
@@ -233,6 +236,17 @@ class LoraComparison(Result):
         return tuple(filter(None, (adapter.start for adapter in self.adapters)))
 
     @property
+    def other_bases(self) -> tuple[str, str] | None:
+        """The base models that the configurations name, if they differ.
+
+        None if the caller says that they are the same model, or if a name is missing.
+        """
+        first, second = (adapter.base for adapter in self.adapters)
+        if self.same_base or not first or not second or first == second:
+            return None
+        return first, second
+
+    @property
     def likeness(self) -> Likeness:
         """Decide whether the adapters are alike."""
         cosine = self.cosine
@@ -243,6 +257,8 @@ class LoraComparison(Result):
             if all(module.has_same_factors for module in self.modules):
                 return Likeness.SAME_FACTORS
             return Likeness.SAME_UPDATE
+        if self.other_bases is not None:
+            return Likeness.UNDECIDED
         if not exceeds(abs(cosine), DEVIATIONS * self.deviation):
             return Likeness.UNRELATED
         if reaches(cosine, ALIKE) and self._share_of_modules(1) > MOST_MODULES:
@@ -320,6 +336,14 @@ class LoraComparison(Result):
                 f"{', '.join(self.starts)}), so the product is not what training "
                 "changed. Convert both to ordinary adapters: save_pretrained of PEFT "
                 "does it with path_initial_model_for_weight_conversion."
+            )
+        if not math.isnan(self.cosine) and self.other_bases is not None:
+            first, second = self.other_bases
+            return (
+                "It is not decided whether the adapters are alike. Their "
+                f"configurations name the base models {first} and {second}, and "
+                "updates of different weights have nothing in common, even with a high "
+                "cosine. If both are names of one model, add `--same-base`."
             )
         return (
             "It is not decided whether the adapters are alike: all updates of one of "
@@ -428,8 +452,10 @@ class LoraComparison(Result):
                 "No adapter_config.json states lora_alpha for both adapters, so a "
                 "scale of 1 was taken. Cosines of single modules do not depend on it."
             )
-        first, second = (adapter.base for adapter in self.adapters)
-        if first and second and first != second:
+        # An undecided comparison names the base models in its conclusion.
+        is_decided = self.likeness is not Likeness.UNDECIDED
+        if self.other_bases is not None and is_decided:
+            first, second = self.other_bases
             texts.append(
                 f"The configurations name the base models {first} and {second}. "
                 "If their weights differ, the updates have nothing in common, even "
@@ -512,7 +538,9 @@ def _lower(sentence: str) -> str:
 
 
 @named_keywords
-def compare_lora(first: AdapterSource, second: AdapterSource) -> LoraComparison:
+def compare_lora(
+    first: AdapterSource, second: AdapterSource, *, same_base: bool = False
+) -> LoraComparison:
     """Say whether two low-rank adapters (LoRA) are alike, by their updates.
 
     The cosine of the updates is compared with chance: the standard deviation of the
@@ -525,6 +553,10 @@ def compare_lora(first: AdapterSource, second: AdapterSource) -> LoraComparison:
     first, second : path, Adapter or pair of arrays
         A file or folder as PEFT writes it, or the factors (B, A) of one module, with B
         of shape (out, r) and A of shape (r, in). Ranks can differ.
+    same_base : bool
+        True if both adapters change the same base model, although their configurations
+        name it differently. Otherwise adapters whose configurations name different base
+        models are undecided, unless their updates are equal.
 
     Returns
     -------
@@ -569,6 +601,7 @@ def compare_lora(first: AdapterSource, second: AdapterSource) -> LoraComparison:
         first_only=_norms_of_others(one, other),
         second_only=_norms_of_others(other, one),
         adapters=adapters,
+        same_base=same_base,
     )
 
 

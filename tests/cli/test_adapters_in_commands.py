@@ -54,6 +54,19 @@ def test_a_comparison_prints_the_answer_and_writes_its_files(embaudit):
     assert "Are these two adapters alike?" in Path("c.html").read_text()
 
 
+def test_the_user_says_that_two_names_are_one_base_model(embaudit):
+    """The second adapter is twice the first one, so their cosine is 1."""
+    doubled = {name: (2 * b, a) for name, (b, a) in MODULES.items()}
+    write_adapter(Path("named-one"), MODULES, base_model_name_or_path="base-of-one")
+    write_adapter(Path("named-other"), doubled, base_model_name_or_path="base-of-other")
+    result = embaudit("compare", "named-one", "named-other")
+    text = " ".join(result.out.split())
+    assert text.startswith("It is not decided whether the adapters are alike.")
+    assert "base-of-one and base-of-other" in text
+    result = embaudit("compare", "named-one", "named-other", "--same-base")
+    assert result.out.startswith("The adapters are alike.")
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
@@ -67,6 +80,7 @@ def test_a_comparison_prints_the_answer_and_writes_its_files(embaudit):
         ("compare one turned --role left", "--role must be left out"),
         ("compare one turned --paired", "--paired must be left out"),
         ("compare one turned one", "a further file must be left out"),
+        ("compare v.csv v.csv --same-base", "--same-base must be left out without"),
         ("fix one --out v.npz", "a low-rank adapter (LoRA); audit it with"),
     ],
 )

@@ -60,7 +60,13 @@ def model(tmp_path, monkeypatch):
 FUNCTIONS = {
     "audit": (ea.audit, gather),
     "blocks": (ea.block_cosines,),
-    "compare": (ea.compare, ea.stable_neighbours, ea.space_map, ea.compare_copies),
+    "compare": (
+        ea.compare,
+        ea.stable_neighbours,
+        ea.space_map,
+        ea.compare_copies,
+        ea.compare_lora,
+    ),
     "evaluate": (ea.evaluate_similarities, held_out_interactions),
     "fit": (ea.io.read_interactions, ea.ProductPenaltyMF),
     "fix": (ea.fix,),

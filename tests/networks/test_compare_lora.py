@@ -187,7 +187,6 @@ REMARKS = {
         {"other": {"base_model.model.score.weight": np.eye(3)}},
         "other array, such as base_model",
     ),
-    "other base": ({"base_model_name_or_path": "b"}, "base models a and b"),
     "other modules": (
         {"modules": MODULES | {"x": pair(3)}},
         "Only the second adapter changes x",
@@ -202,6 +201,37 @@ def test_remarks_name_what_is_not_compared(written, options, text):
     found = ea.compare_lora(one, written("two", **options))
     assert any(text in note for note in found.notes), found.notes
     assert ea.compare_lora(one, one).notes == ()
+
+
+def test_adapters_of_bases_with_other_names_are_undecided_until_the_user_decides(
+    written,
+):
+    one = written("one", base_model_name_or_path="a")
+    other = written("two", near(0.5), base_model_name_or_path="b")
+    found = ea.compare_lora(one, other)
+    assert found.cosine > ALIKE
+    assert found.likeness is Likeness.UNDECIDED
+    assert "name the base models a and b" in found.conclusion
+    assert "add `--same-base`" in found.conclusion
+    assert "base models" not in " ".join(found.details)
+    said = ea.compare_lora(one, other, same_base=True)
+    assert said.likeness is Likeness.ALIKE
+    assert "base models" not in said.explain()
+
+
+@pytest.mark.parametrize("base", ["a", None])
+def test_bases_with_one_name_or_without_a_name_are_compared(written, base):
+    one = written("one", base_model_name_or_path="a")
+    other = written("two", near(0.5), base_model_name_or_path=base)
+    assert ea.compare_lora(one, other).likeness is Likeness.ALIKE
+
+
+def test_equal_updates_of_bases_with_other_names_get_a_remark(written):
+    one = written("one", base_model_name_or_path="a")
+    other = written("two", turned(), base_model_name_or_path="b")
+    found = ea.compare_lora(one, other)
+    assert found.likeness is Likeness.SAME_UPDATE
+    assert any("base models a and b" in note for note in found.notes)
 
 
 def test_without_scales_the_answer_is_conditional(written):
