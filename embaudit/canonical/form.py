@@ -98,9 +98,9 @@ class CanonicalFamily:
 class CanonicalForm:
     """The singular value decomposition of a model's scores, as k×k matrices.
 
-    The scores are those of `P Qᵀ` without biases. A side whose mean says nothing (see
-    `FactorModel.centred_sides`) is centred first. Equivalent models have the same form,
-    up to signs.
+    The scores are `P Qᵀ`, without biases. A side is centred first if predictions do not
+    depend on its mean row (see `FactorModel.centred_sides`). Equivalent models have the
+    same form, up to signs.
 
     Examples
     --------

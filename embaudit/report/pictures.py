@@ -662,41 +662,44 @@ def plot_heatmap(
     beside: Sequence[str] | None = None,
     rng: RNG = 0,
 ) -> HeatmapDisplay:
-    """Draw heatmaps of the cosines of a model, an equivalent one, and predictions.
+    """Draw heatmaps of the cosines of a model next to other cosines of the same rows.
 
     Parameters
     ----------
     model : FactorModel, path or object
-        What `audit` takes.
+        A model, or an object that `embaudit.load` reads.
     ax : matplotlib Axes, optional
-        Axes of a grid, whose place the panels share; a new figure by default.
+        Axes whose place the panels share; they must belong to a grid. By default a new
+        figure is made.
     role : {"right", "left"}
-        Which side.
+        Side of the rows.
     groups : sequence of length n, optional
-        A label for each row of the side ("Comedy|Drama" belongs to the first). Rows
-        stand by group, and within it by interactions or length; without groups like
-        stands beside like.
+        A label for each row of the side. A row with several labels, such as
+        "Comedy|Drama", belongs to the first. Rows are sorted by group, and within a
+        group by their interactions or lengths. Without groups, similar rows are next to
+        each other.
     show : sequence of str
         Ids or titles of the rows to show; a sample by default.
     n_rows : int
-        Rows to sample, up to 1,000.
+        Number of rows to sample, at most 1,000.
     beside : sequence of str, optional
-        Panels beside the model: names of equivalent models, "furthest" for that whose
-        cosines of these rows are the furthest from those at hand, "prediction cosine"
-        ("logit cosine" of a softmax head). By default "furthest" and, where both sides
-        are at hand, the predictions.
+        Panels next to the model: names of equivalent models; "furthest" for the
+        equivalent model whose cosines differ most from the cosines of the model; and
+        "prediction cosine" ("logit cosine" for a softmax head). The default is
+        "furthest" and, if both sides are loaded, the prediction or logit cosine.
     rng : numpy Generator or int
         Draws the rows and the equivalent models.
 
     Returns
     -------
     HeatmapDisplay
-        With `frame()`, the cosines of all pairs shown, and `caption`.
+        `frame()` returns the cosines of all pairs shown; `caption` describes them.
 
     Raises
     ------
     InputError
-        For rows, groups or models that there are not.
+        If a row in `show` or a model in `beside` does not exist, or `groups` does not
+        fit the rows.
 
     Examples
     --------
@@ -725,26 +728,26 @@ def plot_prediction_cosines(
     n_pairs: int = 100_000,
     rng: RNG = 0,
 ) -> PredictionDisplay:
-    """Draw the cosine at hand against the prediction cosine, pair by pair.
+    """Draw the cosine of each pair of rows against its prediction cosine.
 
     Parameters
     ----------
     model : FactorModel, path or object
-        What `audit` takes, with both sides.
+        A model with both sides, or an object that `embaudit.load` reads.
     ax : matplotlib Axes, optional
-        A new figure by default.
+        Where to draw; a new figure by default.
     role : {"right", "left"}
-        Which side. Of the labels of a softmax head it is the logit cosine, over the
-        inputs at hand.
+        Side of the rows. For the labels of a softmax head, the logit cosine over the
+        inputs of the model takes the place of the prediction cosine.
     n_pairs : int
-        Pairs to sample where there are more.
+        Largest number of pairs; pairs are sampled if there are more.
     rng : numpy Generator or int
-        Draws them.
+        Draws the pairs.
 
     Returns
     -------
     PredictionDisplay
-        With `frame()`, one row a pair, `correlation` and `caption`.
+        `frame()` has one row per pair; `correlation` and `caption` describe the picture.
 
     Raises
     ------
