@@ -31,6 +31,7 @@ from embaudit.io.tables.parts import Parts
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.fingerprint import fingerprint
+from embaudit.model.trainings import known_training
 
 MAX_BYTES = 2**28
 """Largest size of a JSON that is parsed. An audit of 10,000 draws from each group
@@ -281,6 +282,67 @@ def verify(
             )
         n_numbers += is_number(new)
     return Verification(n_numbers, None, is_unchecked)
+
+
+def declared_training(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options in the JSON of an audit that declare the training.
+
+    Examples
+    --------
+    >>> declared_training({"options": {"objective": None, "compared": "dot"}})
+    {'compared': 'dot'}
+    """
+    options = record.get("options")
+    if not isinstance(options, Mapping):
+        return {}
+    declarations = {}
+    for name in ("objective", "compared"):
+        value = options.get(name)
+        if isinstance(value, str):
+            declarations[name] = value
+    return declarations
+
+
+def require_declared_training(
+    record: Mapping[str, Any], *, objective: str | None, compared: str | None
+) -> None:
+    """Check that a repeated training agrees with the training that an audit declares.
+
+    Options that are None were not repeated. An audit without a declaration agrees with
+    every training, because the training was an option of reading then.
+
+    Raises
+    ------
+    InputError
+        If an option differs from that of the audit, or if the audit lacks it. Two words
+        for the same training agree.
+
+    Examples
+    --------
+    >>> record = {"options": {"objective": None, "compared": "cosine"}}
+    >>> require_declared_training(record, objective=None, compared="cosine")
+    >>> require_declared_training(record, objective=None, compared="dot")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: compared must be as in the audit, which declares
+    compared='cosine'; got 'dot'.
+    """
+    declarations = declared_training(record)
+    if not declarations:
+        return
+    declaration_texts = [Option(name, value) for name, value in declarations.items()]
+    places = " and ".join(["{}"] * len(declaration_texts))
+    expected = Sentence(f"as in the audit, which declares {places}", *declaration_texts)
+    for name, value in (("objective", objective), ("compared", compared)):
+        if value is None:
+            continue
+        declaration = declarations.get(name)
+        training = known_training(value)
+        is_same_training = training is not None and training == known_training(
+            declaration
+        )
+        if value != declaration and not is_same_training:
+            raise must_be(name, expected, repr(value))
 
 
 def score_change_since(

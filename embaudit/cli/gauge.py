@@ -90,7 +90,10 @@ def gauge(
     distinct_outputs(inputs, [out])
     require_output(out, force=force)
     with removed_if_refused() as written, unchanged(inputs, outputs=[out]):
-        record = None if audit is None else recorded(audit)
+        record = None
+        if audit is not None:
+            record = recorded(audit)
+            reading = reading.repeating(record)
         model = reading.read(path).model
         # Asked again now that it is known whether the format must hold two sides.
         require_output(out, sides=1 if model.left is None else 2, force=force)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -52,6 +52,34 @@ class Given(Request):
     def undeclared(self) -> Self:
         """The same without the training, which an audit declares and records."""
         return replace(self, objective=None, compared=None)
+
+    def repeating(self, record: Mapping[str, Any]) -> Self:
+        """Return the options without the training, if an audit declares it.
+
+        An audit that declares no training can be of a model that was read with one.
+        So the options stay unchanged then.
+
+        Parameters
+        ----------
+        record : mapping
+            The JSON of the audit.
+
+        Raises
+        ------
+        InputError
+            If a training was typed that differs from the declared one.
+        """
+        from embaudit.auditing.recompute import (
+            declared_training,
+            require_declared_training,
+        )
+
+        require_declared_training(
+            record, objective=self.objective, compared=self.compared
+        )
+        if declared_training(record):
+            return self.undeclared
+        return self
 
     @property
     def files(self) -> list[str]:

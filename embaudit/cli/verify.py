@@ -36,7 +36,8 @@ def verify(
     """Recompute an audit from its JSON, and exit with 1 if a number or text differs.
 
     The JSON holds the seed and the options of the audit, but not how the model was
-    read: repeat the options of "Your file".
+    read: repeat the options of "Your file", and --link. The JSON also holds --compared
+    and --objective of the audit. They can be left out, and other values are refused.
     """
     from embaudit.auditing.recompute import recorded
     from embaudit.auditing.recompute import verify as compared
@@ -51,9 +52,13 @@ def verify(
             options = record.get("options")
             column = options.get("by") if isinstance(options, dict) else None
             column = column if isinstance(column, str) else None
-            # How the model was trained stands in the record.
             model = read_for_audit(
-                path, reading.undeclared, titles, more, other_column=column, quiet=quiet
+                path,
+                reading.repeating(record),
+                titles,
+                more,
+                other_column=column,
+                quiet=quiet,
             )
             by = None
             if column is not None and titles.items is not None:
