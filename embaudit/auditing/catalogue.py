@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from difflib import get_close_matches
+from functools import cache
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.findings import MODULES, NOTES
@@ -23,12 +25,24 @@ CODES = codes_for(USERS_AND_ITEMS)
 """The entry of each code that an audit can report, sorted, in users and items."""
 NAMES = (*CODES, *NOTES)
 """The codes, then the words of all notes."""
+LEAST_SIMILARITY = 0.75
+"""Similarity from 0 to 1, as difflib computes it, at which a spelling is suggested. Two
+swapped letters in a word of five leave 0.8."""
+NUMBER = re.compile(
+    r"""
+    -?              # The hyphen of "top-20", which would stay behind.
+    \b\d[\d.]*      # Digits at the start of a word, so EMB201 keeps its own.
+    (?!\w)          # No letter follows, so the whole word is a number.
+    """,
+    re.VERBOSE,
+)
+"""A number in a word of a report."""
 
 
 def entry(name: str) -> Entry:
     """Return the entry that explains a code or a word.
 
-    Upper case, the plural and numbers are ignored: "Gauges" finds "gauge", and
+    Case, a final s and numbers are ignored: "Gauges" finds "gauge", and
     "10 nearest kept" finds "nearest kept".
 
     Raises
@@ -43,33 +57,60 @@ def entry(name: str) -> Entry:
     >>> entry("guage")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: what to explain must be a code or a word that reports
-    use; got 'guage'; did you mean gauge? `embaudit explain` lists them all.
-    >>> entry("CHECK")
-    Traceback (most recent call last):
-        ...
-    embaudit.errors.InputError: what to explain must be a code or a word that reports
-    use; got 'CHECK'; did you mean CHECK FIRST? `embaudit explain` lists them all.
+    embaudit.errors.InputError: the entry to explain must be a code or a word that
+    reports use; got 'guage'; did you mean gauge? `embaudit explain` lists them all.
     """
-    entries = dict.fromkeys(TRAINING_WORDS, WORDS["objective"])
-    for explained in (*CODES.values(), *WORDS.values()):
-        for spelling in (explained.name, *explained.also):
-            entries[spelling.lower()] = explained
+    entries = _entries()
     # Reports put numbers into some words, such as "10 nearest kept" or "top-20 kept".
-    without_numbers = re.sub(r"-?\b\d[\d.]*(?!\w)", " ", name.lower())
-    wanted = " ".join(without_numbers.split()) or name
+    without_numbers = NUMBER.sub(" ", name.lower())
+    wanted = " ".join(without_numbers.split())
+    if not wanted:
+        wanted = name
     match = entries.get(wanted, entries.get(wanted.removesuffix("s")))
     if match is not None:
         return match
-    similar = [spelling for spelling in entries if spelling.startswith(wanted)]
-    if not similar:
-        similar = get_close_matches(wanted, entries, cutoff=0.75)
     hint = ""
-    if similar:
-        hint = f"did you mean {entries[similar[0]].name}? "
+    similar = _similar_spelling(wanted)
+    if similar is not None:
+        hint = f"did you mean {similar}? "
     raise must_be(
-        "what to explain",
+        "the entry to explain",
         "a code or a word that reports use",
         repr(name),
         f"{hint}`embaudit explain` lists them all",
     )
+
+
+def _spellings() -> Iterator[tuple[str, Entry]]:
+    """Yield all spellings that can be looked up, each with its entry.
+
+    Words of trainings come first, so an entry of its own takes precedence.
+    """
+    for word in TRAINING_WORDS:
+        yield word, WORDS["objective"]
+    for found in (*CODES.values(), *WORDS.values()):
+        for spelling in (found.name, *found.also):
+            yield spelling, found
+
+
+@cache
+def _entries() -> dict[str, Entry]:
+    """Return the entries by their spellings in lower case."""
+    return {spelling.lower(): found for spelling, found in _spellings()}
+
+
+def _similar_spelling(wanted: str) -> str | None:
+    """Return the spelling to suggest for an unknown text in lower case.
+
+    It is the shortest spelling that begins with the text, or else the most similar one.
+    """
+    if not wanted:
+        return None
+    spellings = {spelling.lower(): spelling for spelling, _ in _spellings()}
+    longer = [key for key in spellings if key.startswith(wanted)]
+    if longer:
+        return spellings[min(longer, key=len)]
+    similar = get_close_matches(wanted, spellings, n=1, cutoff=LEAST_SIMILARITY)
+    if similar:
+        return spellings[similar[0]]
+    return None
