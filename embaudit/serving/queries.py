@@ -73,7 +73,7 @@ from embaudit.serving.index_metric import (
     index_measure,
     trained_measure,
 )
-from embaudit.serving.nearness import MOST_REFERENCES, Nearness, nearness
+from embaudit.serving.nearness import MAX_REFERENCES, Nearness, measure_nearness
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -481,13 +481,14 @@ class QueryReach(Result):
             )
         far = self.farthest()
         names = listed([str(record["query"]) for record in far[:NAMED]], NAMED)
+        farthest = self._level(float(near.closeness.min()))
         n_more = near.n_far - min(NAMED, len(far))
         if n_more > 0:
             names += f" and {n_more:,} more"
         return (
             f"{self._counted_queries(near.n_far)} of {len(self.queries):,} "
             f"{_is(near.n_far)} far from {self.all_items}: {names}. The best {word} of "
-            f"the farthest is {self._level(float(near.best.min()))}. It is {typical} "
+            f"the farthest is {farthest}. It is {typical} "
             f"for the typical (median) query, and {unrelated} for the typical "
             "unrelated query (a random mixture of all queries)."
         )
@@ -558,12 +559,13 @@ class QueryReach(Result):
         number : int
             Number of the query.
         best : float
-            Closeness to its best row, as in `Nearness.best`; by distance, the distance.
+            Closeness to its best row, as in `Nearness.closeness`; by distance, the
+            distance.
         """
         if self.nearness is None:
             return []
         far = np.flatnonzero(self.nearness.far)
-        closest = self.nearness.best[far]
+        closest = self.nearness.closeness[far]
         sign = -1.0 if self.measure == "l2" else 1.0
         return [
             {
@@ -894,7 +896,9 @@ def measure_reach(
         reference_title=side.title
         if model.left_side is None
         else model.left_side.title,
-        nearness=nearness(order, queries, best.values[:, 0], references, own, rng),
+        nearness=measure_nearness(
+            order, queries, best.values[:, 0], references, own, rng
+        ),
     )
 
 
@@ -1007,12 +1011,12 @@ def _reference_rows(
     if query_rows is left:
         return None, None
     if left is not None:
-        sample = sample_rows(left.directed, MOST_REFERENCES, rng)
+        sample = sample_rows(left.directed, MAX_REFERENCES, rng)
         block = np.ascontiguousarray(left.rows[sample], dtype=np.float64)
         return model.product_rows("left", block), None
     if model.link.name == "softmax":
         return None, None
     norms = model.right_side.norms
-    places = sample_rows(np.flatnonzero(norms[rows] > 0), MOST_REFERENCES, rng)
+    places = sample_rows(np.flatnonzero(norms[rows] > 0), MAX_REFERENCES, rng)
     block = np.ascontiguousarray(model.right[rows[places]], dtype=np.float64)
     return block, places

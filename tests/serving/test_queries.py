@@ -27,7 +27,13 @@ from embaudit.serving.equal_popularity import (
     unreached_by_chance,
 )
 from embaudit.serving.index_metric import SERVED
-from embaudit.serving.nearness import Nearness, closeness, limit_of, mixtures
+from embaudit.serving.nearness import (
+    Nearness,
+    ReferenceCloseness,
+    closeness_of_values,
+    far_limit,
+    mixtures,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +84,7 @@ def test_counts_equal_brute_force(served: Any) -> None:
     best = values.max(axis=1)
     if served == "dot":
         best = best / np.linalg.norm(queries, axis=1)
-    np.testing.assert_allclose(found.nearness.best, best, atol=1e-9)
+    np.testing.assert_allclose(found.nearness.closeness, best, atol=1e-9)
 
 
 @pytest.mark.parametrize("biases", [(), ("left_bias", "right_bias")])
@@ -300,7 +306,7 @@ def test_far_queries_do_not_depend_on_the_unit_of_the_vectors(
     assert scaled.near_share_by_reference == near.near_share_by_reference
     assert scaled.reference_near_share == near.reference_near_share
     unit = 1.0 if served == "cosine" else scale
-    np.testing.assert_allclose(scaled.best, near.best * unit, rtol=1e-9)
+    np.testing.assert_allclose(scaled.closeness, near.closeness * unit, rtol=1e-9)
 
 
 @pytest.mark.parametrize("served", SERVED)
@@ -362,7 +368,7 @@ def test_closeness_is_the_cosine_the_product_or_minus_the_distance() -> None:
         values = similarities(measure, queries, items).max(axis=1)
         if measure == "dot":
             values = values / np.linalg.norm(queries, axis=1)
-        near = closeness(order, queries, best.values[:, 0])
+        near = closeness_of_values(order, queries, best.values[:, 0])
         np.testing.assert_allclose(near, values, atol=1e-9)
 
 
@@ -372,12 +378,12 @@ def test_queries_drawn_like_the_rows_are_rarely_reported(
 ) -> None:
     """The bound of 5 % holds for the ranks alone, without the other two conditions."""
     draw = np.random.default_rng(0)
-    limit = limit_of(n_queries, n_rows)
+    limit = far_limit(n_queries, n_rows)
     n_reports = 0
     for _ in range(2_000):
         values = draw.standard_cauchy(n_queries + n_rows)
         level = np.sort(values[n_queries:])[limit.rank - 1]
-        n_reports += (values[:n_queries] < level).sum() >= limit.least_far
+        n_reports += (values[:n_queries] < level).sum() >= limit.min_far
     assert n_reports / 2_000 <= 0.05 + 0.012
     # The rank is the largest one, or the number of queries the smallest one.
     assert n_reports / 2_000 > 0.02
@@ -399,18 +405,21 @@ def test_long_queries_are_not_far_if_rows_are_as_long(served: Any) -> None:
 def test_a_far_query_is_farther_than_nearly_all_rows() -> None:
     near = Nearness(
         is_angle=False,
-        best=np.append(np.full(395, 0.9), np.full(5, 0.1)),
-        unrelated=np.full(400, 0.5),
-        reference=np.full(1_500, 0.8),
-        reference_unrelated=np.full(400, 0.5),
+        closeness=np.append(np.full(395, 0.9), np.full(5, 0.1)),
+        mixture_closeness=np.full(400, 0.5),
+        reference=ReferenceCloseness(
+            closeness=np.full(1_500, 0.8), mixture_closeness=np.full(400, 0.5)
+        ),
     )
     assert (near.n_far, near.has_far) == (5, True)
-    # The sixth worst of 1,500 rows limits far queries; five isolated rows do not.
-    isolated = near.reference.copy()
+    # The sixth lowest of 1,500 rows limits far queries; five isolated rows do not.
+    isolated = near.reference.closeness.copy()
     isolated[:5] = 0.05
-    assert replace(near, reference=isolated).has_far
+    five_isolated = replace(near.reference, closeness=isolated)
+    assert replace(near, reference=five_isolated).has_far
     isolated[5] = 0.1
-    assert replace(near, reference=isolated).n_far == 0
+    six_isolated = replace(near.reference, closeness=isolated)
+    assert replace(near, reference=six_isolated).n_far == 0
 
 
 # Laws
