@@ -131,6 +131,10 @@ def test_an_index_of_a_cast_searches_copies(films: Any, port: int) -> None:
     )
     metric = read(address(port, "films")).intake.metric
     assert (metric.name, metric.codes) == ("dot", "halfvec copies of them")
+    # An index of the vectors themselves with the same metric, later in the alphabet.
+    films("CREATE INDEX nearer ON films USING hnsw (embedding vector_ip_ops)")
+    metric = read(address(port, "films")).intake.metric
+    assert (metric.source, metric.codes) == ("the index nearer", "")
 
 
 @pytest.mark.holds("audited", library="pgvector", model="tables")
@@ -231,7 +235,7 @@ def test_ids_by_key_and_by_name(execute: Any, port: int) -> None:
     reading = read(address(port, "a"))
     assert reading.model.right_ids is None
     assert read(address(port, "a"), vector_id="sku").model.right_ids.tolist() == [uuid]
-    with pytest.raises(InputError, match="one of sku, lang, v; got 'isbn'"):
+    with pytest.raises(InputError, match="one of sku, lang; got 'isbn'"):
         read(address(port, "a"), vector_id="isbn")
     execute(
         "CREATE TABLE b (id int, v vector(2)); INSERT INTO b VALUES (NULL, '[1,2]')"
@@ -255,6 +259,56 @@ def test_vectors_of_different_lengths(execute: Any, port: int) -> None:
     execute("INSERT INTO a VALUES (1, '[1,2]'), (2, '[1,2,3]')")
     with pytest.raises(InputError, match="must be of one length; got 2 and 3 numbers"):
         read(address(port, "a"))
+
+
+def test_ids_of_other_types_are_texts(execute: Any, port: int) -> None:
+    execute("DROP TYPE IF EXISTS colour; CREATE TYPE colour AS ENUM ('red', 'blue')")
+    for kind, value, text in (
+        ("colour", "'red'", "red"),
+        ("money", "3", "$3.00"),
+        ("char(5)", "'ab'", "ab"),
+        ("numeric", "12", "12"),
+    ):
+        execute(f"CREATE TABLE a (id {kind} PRIMARY KEY, v vector(2))")
+        execute(f"INSERT INTO a VALUES ({value}, '[1,2]')")
+        assert read(address(port, "a")).model.right_ids.tolist() == [text]
+        execute("DROP TABLE a")
+
+
+def test_the_column_of_the_vectors_holds_no_ids(execute: Any, port: int) -> None:
+    execute("CREATE TABLE a (sku text, v vector(2) PRIMARY KEY)")
+    execute("INSERT INTO a VALUES ('x', '[1,2]')")
+    assert read(address(port, "a")).model.right_ids is None
+    with pytest.raises(InputError, match="must be one of sku; got 'v'"):
+        read(address(port, "a"), vector_id="v")
+
+
+def test_options_of_the_connection_keep_their_spaces(execute: Any, port: int) -> None:
+    execute("DROP SCHEMA IF EXISTS shop CASCADE; CREATE SCHEMA shop")
+    execute("CREATE TABLE shop.items (v vector(2))")
+    execute("INSERT INTO shop.items VALUES ('[1,2]')")
+    options = "options=-c%20search_path%3Dshop,public&application_name=a+b"
+    model = read(f"{address(port, 'items')}?{options}").model
+    np.testing.assert_array_equal(model.right, [[1.0, 2.0]])
+
+
+def test_a_schema_comes_before_a_dot_in_the_name_of_a_table(
+    execute: Any, port: int
+) -> None:
+    execute("DROP SCHEMA IF EXISTS shop CASCADE; CREATE SCHEMA shop")
+    execute('CREATE TABLE shop.items (v vector(2)); CREATE TABLE "shop.items" (id int)')
+    execute("INSERT INTO shop.items VALUES ('[1,2]')")
+    model = read(address(port, "shop.items")).model
+    np.testing.assert_array_equal(model.right, [[1.0, 2.0]])
+
+
+def test_names_with_dots_can_mean_two_tables(execute: Any, port: int) -> None:
+    execute('DROP SCHEMA IF EXISTS a CASCADE; DROP SCHEMA IF EXISTS "a.b" CASCADE')
+    execute('CREATE SCHEMA a; CREATE TABLE a."b.c" (v vector(2))')
+    execute('CREATE SCHEMA "a.b"; CREATE TABLE "a.b".c (v vector(2))')
+    with pytest.raises(InputError, match=r"got 2 tables called a\.b\.c; make a view"):
+        read(address(port, "a.b.c"))
+    execute('DROP SCHEMA a CASCADE; DROP SCHEMA "a.b" CASCADE')
 
 
 def test_names_that_sql_would_read_otherwise(execute: Any, port: int) -> None:
@@ -284,7 +338,7 @@ def test_tables_without_vectors(execute: Any, port: int) -> None:
 
 def test_a_read_leaves_no_connection_and_cannot_write(films: Any, port: int) -> None:
     from embaudit.io.stores.base import Address
-    from embaudit.io.stores.postgres import Place, connection_to
+    from embaudit.io.stores.postgres_client import Place, connection_to
 
     read(address(port, "films"))
     where = Address("postgresql", f"//postgres@127.0.0.1:{port}/postgres/films")
@@ -340,7 +394,7 @@ def test_servers_that_cannot_be_read(
 def test_a_server_that_does_not_answer(
     silent_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("embaudit.io.stores.postgres.TIMEOUT_SECONDS", 2)
+    monkeypatch.setattr("embaudit.io.stores.postgres_client.TIMEOUT_SECONDS", 2)
     with pytest.raises(InputError, match="timeout expired; check host and port"):
         read(address(silent_port, "films"))
 
@@ -348,7 +402,7 @@ def test_a_server_that_does_not_answer(
 def test_a_table_that_somebody_holds(
     films: Any, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("embaudit.io.stores.postgres.TIMEOUT_SECONDS", 1)
+    monkeypatch.setattr("embaudit.io.stores.postgres_client.TIMEOUT_SECONDS", 1)
     with psycopg.connect(address(port)) as other:
         other.execute("LOCK TABLE films IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(InputError, match="lock timeout; run the command again"):
@@ -445,3 +499,47 @@ def test_arrays_of_several_dimensions(execute: Any, port: int) -> None:
     execute("UPDATE a SET v = '{1,NULL}'")
     with pytest.raises(InputError, match="got nan at row 0, column 1"):
         read(address(port, "a"))
+    # An array of one dimension and one of two dimensions, both of length 2.
+    execute("UPDATE a SET v = '{1,2}'; INSERT INTO a VALUES (2, '{{1,2},{3,4}}')")
+    with pytest.raises(InputError, match="got arrays of several dimensions"):
+        read(address(port, "a"))
+
+
+def test_the_address_names_the_column_that_is_written(execute: Any, port: int) -> None:
+    model = ea.FactorModel.from_vectors(X, ids=IDS)
+    place = f"{address(port, 'items')}?vectors=embedding"
+    ea.save(model, place, metric="cosine")
+    reading = read(place)
+    np.testing.assert_array_equal(reading.model.right, X[ORDER])
+    assert reading.intake.metric.name == "cosine"
+    with pytest.raises(InputError, match="another column than id and title; got id"):
+        ea.save(model, f"{address(port, 'more')}?vectors=id", metric="cosine")
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int32])
+def test_whole_numbers_stay_numbers(execute: Any, port: int, kind: type) -> None:
+    ids = np.arange(5).astype(kind)
+    ea.save(
+        ea.FactorModel.from_vectors(X[:5], ids=ids), address(port, "a"), metric="dot"
+    )
+    assert read(address(port, "a")).model.right_ids.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_names_that_the_server_would_cut_are_refused(execute: Any, port: int) -> None:
+    model = ea.FactorModel.from_vectors(X, ids=IDS)
+    longest = "x" * 63
+    ea.save(model, address(port, longest), metric="dot")
+    assert read(address(port, longest)).model.n_right == len(X)
+    with pytest.raises(InputError, match=r"at most 63 bytes long, because .* 64 bytes"):
+        ea.save(model, address(port, f"{longest}y"), metric="dot", force=True)
+
+
+def test_an_error_of_a_certificate_is_not_one_of_sslmode() -> None:
+    from embaudit.io.stores.base import Address
+    from embaudit.io.stores.postgres_client import _refusal
+
+    error = psycopg.OperationalError("SSL error: certificate verify failed")
+    refusal = _refusal(Address("postgresql", "items"), error, "read")
+    assert str(refusal).endswith(
+        "failed; check sslrootcert in the address or PGSSLROOTCERT."
+    )

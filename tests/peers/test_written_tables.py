@@ -11,6 +11,7 @@ import pytest
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import load, read
+from embaudit.io.formats import format_named
 from embaudit.remedy import fix
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def test_a_write_that_stops_leaves_nothing_and_the_old_table(
     if force:
         fix(model(), unit=True).write(table)
         before, _ = rows_by_id(table)
-    module = f"embaudit.io.stores.{store[0]}"
+    module = format_named(store[0]).tables.write.__module__
     monkeypatch.setattr("embaudit.io.stores.writing.BATCH_BYTES", 20 * 100)
     from embaudit.io.stores.writing import row_batches
 

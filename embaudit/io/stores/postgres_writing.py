@@ -1,0 +1,212 @@
+"""Tables of PostgreSQL that are written: one transaction, with an index of pgvector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.core.progress import announced
+from embaudit.errors import File, Sentence, must_be
+from embaudit.io.draft import Draft
+from embaudit.io.formats import TableWriter, register_tables
+from embaudit.io.stores.base import Address
+from embaudit.io.stores.postgres_client import Place, connection_to
+from embaudit.io.stores.writing import already_there, has_titles, keeps, row_batches
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+CLASSES = {"cosine": "vector_cosine_ops", "dot": "vector_ip_ops"}
+"""Operator classes of the indexes that are built, by metric."""
+LONGEST_INDEXED = 2000
+"""Number of dimensions of a vector up to which pgvector builds an index of it."""
+OTHER_COLUMNS = ("id", "title")
+"""Columns of a written table next to the vectors."""
+LONGEST_NAME_BYTES = 63
+"""Length of a name in UTF-8. PostgreSQL cuts longer names, with a notice only."""
+EXTENSION = """
+SELECT n.nspname FROM pg_catalog.pg_extension e
+JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+WHERE e.extname = 'vector'
+"""
+"""Schema that holds the types and operator classes of pgvector."""
+
+
+def _require_new(text: str, force: bool) -> None:
+    """Refuse a table that exists, and a database without pgvector."""
+    address, place = _parsed(text)
+    with connection_to(address, place) as connection:
+        _extension_schema(connection, address)
+        if not force and _is_there(connection, place.table):
+            raise already_there(address)
+
+
+def _remove(text: str) -> None:
+    """Remove a table."""
+    from psycopg import sql
+
+    address, place = _parsed(text)
+    with connection_to(address, place, writes=True) as connection:
+        query = sql.SQL("DROP TABLE IF EXISTS {}").format(_quoted(place.table))
+        connection.execute(query)
+
+
+def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
+    """Write a table with a primary key and an index, all in one transaction."""
+    from psycopg import sql
+
+    address, place = _parsed(text)
+    name = _quoted(place.table)
+    vector = sql.Identifier(place.vector or "vector")
+    n_columns = draft.right.shape[1]
+    id_type = _id_type(draft.tokens)
+    columns = [sql.SQL(f"id {id_type} PRIMARY KEY")]
+    if has_titles(draft):
+        columns.append(sql.SQL("title text"))
+    with connection_to(address, place, writes=True) as connection:
+        schema = _extension_schema(connection, address)
+        vector_type = sql.Identifier(schema, "vector")
+        columns.append(
+            sql.SQL("{} {}({})").format(vector, vector_type, sql.Literal(n_columns))
+        )
+        if force:
+            connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(name))
+        elif _is_there(connection, place.table):
+            raise already_there(address)
+        create = sql.SQL("CREATE TABLE {} ({})")
+        connection.execute(create.format(name, sql.SQL(", ").join(columns)))
+        _copy_rows(connection, name, vector, draft, id_type)
+        if _is_indexed(draft):
+            index = sql.SQL("CREATE INDEX ON {} USING hnsw ({} {})")
+            operators = sql.Identifier(schema, CLASSES[metric])
+            with announced("building the index"):
+                connection.execute(index.format(name, vector, operators))
+    return {}
+
+
+def _parsed(text: str) -> tuple[Address, Place]:
+    """Take apart the address of a table that is to be written.
+
+    Raises
+    ------
+    InputError
+        If PostgreSQL would cut a name, so that the address would lead to no table or to
+        another one, or if the column of the vectors has the name of another column.
+    """
+    address = Address(*text.split(":", 1))
+    place = Place.parse(address)
+    names = place.table.split(".", 1)
+    if place.vector is not None:
+        names.append(place.vector)
+    for name in names:
+        n_bytes = len(name.encode())
+        if n_bytes > LONGEST_NAME_BYTES:
+            raise must_be(
+                f"the name {name}",
+                f"at most {LONGEST_NAME_BYTES} bytes long, because PostgreSQL cuts "
+                "longer names",
+                f"{n_bytes} bytes",
+            )
+    if place.vector in OTHER_COLUMNS:
+        raise must_be(
+            "the column of the vectors",
+            f"another column than {' and '.join(OTHER_COLUMNS)}",
+            place.vector,
+        )
+    return address, place
+
+
+def _id_type(ids: NDArray[Any]) -> str:
+    """Return the type of a column of ids.
+
+    A bigint is a whole number below 2⁶³. Larger numbers are written as text.
+
+    Examples
+    --------
+    >>> _id_type(np.array([7], dtype=np.uint8)), _id_type(np.array(["a"]))
+    ('bigint', 'text')
+    >>> _id_type(np.array([2**63], dtype=np.uint64))
+    'text'
+    """
+    if ids.dtype.kind in "iu" and ids.max() <= np.iinfo(np.int64).max:
+        return "bigint"
+    return "text"
+
+
+def _copy_rows(
+    connection: Connection[Any], name: Any, vector: Any, draft: Draft, id_type: str
+) -> None:
+    """Send the rows of a draft to a table with a column `vector` of vectors."""
+    from pgvector import Vector
+    from psycopg import sql
+
+    columns = [sql.Identifier("id")]
+    types = ["text"]
+    if id_type == "bigint":
+        types = ["int8"]
+    if has_titles(draft):
+        columns.append(sql.Identifier("title"))
+        types.append("text")
+    # A vector is sent in the binary form of its own type, as bytes.
+    columns.append(vector)
+    types.append("bytea")
+    copy_rows = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
+        name, sql.SQL(", ").join(columns)
+    )
+    with connection.cursor().copy(copy_rows) as copy:
+        copy.set_types(types)
+        for rows in row_batches(draft):
+            ids = rows.ids
+            if id_type == "text":
+                ids = [str(value) for value in ids]
+            cells = [ids]
+            if rows.titles is not None:
+                cells.append(rows.titles)
+            cells.append([Vector(row).to_binary() for row in rows.vectors])
+            for row in zip(*cells, strict=True):
+                copy.write_row(row)
+
+
+def _is_there(connection: Connection[Any], table: str) -> bool:
+    """Check for a relation of a name, which can be a table, a view or an index."""
+    name = _quoted(table).as_string(connection)
+    row = connection.execute("SELECT to_regclass(%s)", [name]).fetchone()
+    return row is not None and row[0] is not None
+
+
+def _quoted(table: str) -> Any:
+    """Quote the name of a table, with or without its schema."""
+    from psycopg import sql
+
+    return sql.Identifier(*table.split(".", 1))
+
+
+def _extension_schema(connection: Connection[Any], address: Address) -> str:
+    """Return the schema that holds pgvector.
+
+    Raises
+    ------
+    InputError
+        If the database does not have the extension.
+    """
+    row = connection.execute(EXTENSION).fetchone()
+    if row is None:
+        raise must_be(
+            Sentence("the database of {}", File(address)),
+            "one with the extension vector",
+            "one without",
+            "run CREATE EXTENSION vector in it",
+        )
+    return str(row[0])
+
+
+def _is_indexed(draft: Draft) -> bool:
+    """Return whether an index of the vectors can be built, which states the metric."""
+    return draft.right.shape[1] <= LONGEST_INDEXED
+
+
+register_tables(
+    "postgres", TableWriter(_require_new, _write, _remove, keeps, _is_indexed)
+)
