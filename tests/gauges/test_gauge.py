@@ -1,14 +1,16 @@
-"""One gauge: what it accepts, how it acts, what it refuses, and how it composes."""
+"""One gauge: its action on models, its inverse, its condition number and its errors."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import pytest
 from contract import EPS, assert_equivalent
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import matrix as mp_matrix
 from mpmath import mp
@@ -19,170 +21,323 @@ from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import LINKS, FactorModel, Link, softmax_link
 from embaudit.model.equivalence import Equivalence, largest_gap
 
-RNG = np.random.default_rng(0)
-LEFT, RIGHT = RNG.standard_normal((6, 3)), RNG.standard_normal((7, 3))
+ONE_SENTENCE = re.compile(r"^[^\n;]+ must [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
+
+
+def assert_one_sentence(error: Exception) -> None:
+    """Assert that an error reads `X must ...; got ...; remedy.` on one line."""
+    assert ONE_SENTENCE.match(str(error)), error
+
+
+def drawn_matrix(seed: int, n_rows: int) -> np.ndarray:
+    """Draw Gaussian rows of three columns."""
+    return np.random.default_rng(seed).standard_normal((n_rows, 3))
+
+
+# Kinds of gauges, and the biases that each link needs for them
+
 SHIFT = np.array([1.0, -2.0, 0.5])
-TURN = np.linalg.qr(RNG.standard_normal((3, 3)))[0]
-SENTENCE = re.compile(r"^[^\n;]+ must [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
+ROTATION = Gauge.linear(np.linalg.qr(drawn_matrix(3, 3))[0])
+DIAGONAL = Gauge.diagonal([1.0, 2.0, 4.0])
+RIGHT_SHIFT = Gauge.translation(3, right=SHIFT)
+BOTH_SHIFTS = Gauge.translation(3, left=SHIFT, right=SHIFT[::-1])
 
 KINDS = {
-    "rotation": Gauge.linear(TURN),
+    "rotation": ROTATION,
     "one scale": Gauge.diagonal([-3.0, -3.0, -3.0]),
-    "diagonal": Gauge.diagonal([1.0, 2.0, 4.0]),
-    "linear": Gauge.linear(RNG.standard_normal((3, 3))),
-    "right shift": Gauge.translation(3, right=SHIFT),
+    "diagonal": DIAGONAL,
+    "linear": Gauge.linear(drawn_matrix(4, 3)),
+    "right shift": RIGHT_SHIFT,
     "left shift": Gauge.translation(3, left=SHIFT),
-    "affine": Gauge.translation(3, right=SHIFT) @ Gauge.diagonal([1.0, 2.0, 4.0]),
-    "both shifts": Gauge.translation(3, left=SHIFT, right=SHIFT[::-1])
-    @ Gauge.linear(TURN),
+    "affine": RIGHT_SHIFT @ DIAGONAL,
+    "both shifts": BOTH_SHIFTS @ ROTATION,
 }
-LINEAR = {"rotation", "one scale", "diagonal", "linear"}
-ABSORBED_BY = {
-    # link: {kind: the biases that must be free}. A kind that is not listed is refused
-    # whatever the biases are.
-    LINKS["identity"]: dict.fromkeys(LINEAR, "")
-    | {
-        "right shift": "left",
-        "affine": "left",
-        "left shift": "right",
-        "both shifts": "left right",
-    },
-    LINKS["softmax"]: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
-    | {"left shift": "right", "both shifts": "right"},
-    LINKS["ranking"]: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
-    | {"left shift": "right", "both shifts": "right"},
-    LINKS["cosine"]: dict.fromkeys(["rotation", "one scale"], ""),
-    softmax_link(unit_rows=True): {"rotation": "", "left shift": "right"},
+
+NO_BIAS: frozenset[str] = frozenset()
+LEFT_BIAS = frozenset({"left"})
+RIGHT_BIAS = frozenset({"right"})
+BOTH_BIASES = frozenset({"left", "right"})
+
+NEEDED_FOR_SCORES = {
+    "rotation": NO_BIAS,
+    "one scale": NO_BIAS,
+    "diagonal": NO_BIAS,
+    "linear": NO_BIAS,
+    "right shift": LEFT_BIAS,
+    "affine": LEFT_BIAS,
+    "left shift": RIGHT_BIAS,
+    "both shifts": BOTH_BIASES,
 }
-ABSORBED_BY |= dict.fromkeys(
-    (LINKS["sigmoid"], softmax_link(soft_cap=3.0)), ABSORBED_BY[LINKS["identity"]]
+NEEDED_FOR_ROWS_OF_SCORES = {
+    "rotation": NO_BIAS,
+    "one scale": NO_BIAS,
+    "diagonal": NO_BIAS,
+    "linear": NO_BIAS,
+    "right shift": NO_BIAS,
+    "affine": NO_BIAS,
+    "left shift": RIGHT_BIAS,
+    "both shifts": RIGHT_BIAS,
+}
+"""A softmax and a ranking ignore one number that is added to a row of scores."""
+NEEDED_BIASES: dict[Link, dict[str, frozenset[str]]] = {
+    LINKS["identity"]: NEEDED_FOR_SCORES,
+    LINKS["sigmoid"]: NEEDED_FOR_SCORES,
+    softmax_link(soft_cap=3.0): NEEDED_FOR_SCORES,
+    LINKS["softmax"]: NEEDED_FOR_ROWS_OF_SCORES,
+    LINKS["ranking"]: NEEDED_FOR_ROWS_OF_SCORES,
+    LINKS["cosine"]: {"rotation": NO_BIAS, "one scale": NO_BIAS},
+    softmax_link(unit_rows=True): {"rotation": NO_BIAS, "left shift": RIGHT_BIAS},
+}
+"""Biases that a model must have so that a kind of gauge can act on it.
+
+A kind that is absent changes the predictions of the link, whatever the biases are.
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model of some link and biases, and a kind of gauge."""
+
+    link: Link
+    kind: str
+    biases: frozenset[str]
+
+    @property
+    def gauge(self) -> Gauge:
+        """The gauge of this kind."""
+        return KINDS[self.kind]
+
+    @property
+    def model(self) -> FactorModel:
+        """A model of 6 left and 7 right rows with the link and the biases."""
+        return FactorModel.from_arrays(
+            left=drawn_matrix(1, 6),
+            right=drawn_matrix(2, 7),
+            link=self.link,
+            left_bias=np.arange(6.0) if "left" in self.biases else None,
+            right_bias=np.arange(7.0) if "right" in self.biases else None,
+            offset=0.5,
+        )
+
+    @property
+    def is_allowed(self) -> bool:
+        """True if the biases of the model absorb the gauge."""
+        needed = NEEDED_BIASES[self.link]
+        return self.kind in needed and needed[self.kind] <= self.biases
+
+    def __str__(self) -> str:
+        return f"{self.link}, {self.kind}, biases: {', '.join(sorted(self.biases))}"
+
+
+ALL_BIASES = [NO_BIAS, LEFT_BIAS, RIGHT_BIAS, BOTH_BIASES]
+CASES = [Case(*fields) for fields in product(ALL_LINKS, KINDS, ALL_BIASES)]
+EACH_ALLOWED_CASE = pytest.mark.parametrize(
+    "case", [case for case in CASES if case.is_allowed], ids=str
 )
-CASES = list(product(ALL_LINKS, KINDS, ["", "left", "right", "left right"]))
-
-
-def model(link: Link = LINKS["identity"], biases: str = "") -> FactorModel:
-    return FactorModel.from_arrays(
-        left=LEFT,
-        right=RIGHT,
-        link=link,
-        left_bias=np.arange(6.0) if "left" in biases else None,
-        right_bias=np.arange(7.0) if "right" in biases else None,
-        offset=0.5,
-    )
-
-
-def is_allowed(link: Link, kind: str, biases: str) -> bool:
-    needed = ABSORBED_BY[link].get(kind)
-    return needed is not None and set(needed.split()) <= set(biases.split())
-
-
-@pytest.mark.parametrize(
-    ("link", "kind", "biases"), [case for case in CASES if is_allowed(*case)]
+EACH_FORBIDDEN_CASE = pytest.mark.parametrize(
+    "case", [case for case in CASES if not case.is_allowed], ids=str
 )
-def test_allowed_combinations_keep_the_predictions(
-    link: Link, kind: str, biases: str
-) -> None:
-    before, gauge = model(link, biases), KINDS[kind]
-    after = gauge.act(before)
-    assert_equivalent(before, after, gauge)
-    assert largest_gap(before.predicts, before.scores(), after.scores()) < 1e-12
 
 
-@pytest.mark.parametrize(
-    ("link", "kind", "biases"), [case for case in CASES if not is_allowed(*case)]
-)
-def test_other_combinations_are_refused_and_would_be_wrong(
-    link: Link, kind: str, biases: str
-) -> None:
-    before, gauge = model(link, biases), KINDS[kind]
+def largest_change(before: FactorModel, after: FactorModel) -> float:
+    """Return the largest change of a prediction."""
+    return largest_gap(before.predicts, before.scores(), after.scores())
+
+
+@EACH_ALLOWED_CASE
+def test_allowed_gauge_moves_predictions_by_rounding_only(case: Case) -> None:
+    """The bound grows with the rows and κ, as rounding does."""
+    assert_equivalent(case.model, case.gauge.act(case.model), case.gauge)
+
+
+@EACH_ALLOWED_CASE
+def test_allowed_gauge_moves_small_predictions_by_less_than_1e_12(case: Case) -> None:
+    """Small rows and a small κ allow a fixed bound, which guards the bound above."""
+    assert largest_change(case.model, case.gauge.act(case.model)) < 1e-12
+
+
+@EACH_FORBIDDEN_CASE
+def test_forbidden_gauge_is_refused_in_one_sentence(case: Case) -> None:
     with pytest.raises(EquivalenceError) as refusal:
-        gauge.act(before)
-    assert SENTENCE.match(str(refusal.value)), refusal.value
-    # Every bias is changed by hand to absorb as much as it can. The predictions still
-    # move.
-    left = LEFT @ gauge.matrix("left") + gauge.left_shift
-    right = RIGHT @ gauge.matrix("right") + gauge.right_shift
-    absorbed: dict[str, np.ndarray] = {"left": left, "right": right}
-    if before.left_bias is not None:
-        absorbed["left_bias"] = before.left_bias - left @ gauge.right_shift
-    if before.right_bias is not None:
-        absorbed["right_bias"] = (
-            before.right_bias - RIGHT @ gauge.matrix("right") @ gauge.left_shift
-        )
-    after = before.replace(**absorbed)
-    assert largest_gap(before.predicts, before.scores(), after.scores()) > 1e-3
+        case.gauge.act(case.model)
+    assert_one_sentence(refusal.value)
 
 
-@given(st.data())
-def test_no_gauge_moves_a_prediction(data: st.DataObject) -> None:
+def moved_by_hand(model: FactorModel, gauge: Gauge) -> FactorModel:
+    """Apply a gauge to the rows, and let each bias absorb as much as it can."""
+    mapped_right = model.right @ gauge.matrix("right")
+    left = model.factors("left") @ gauge.matrix("left") + gauge.left_shift
+    right = mapped_right + gauge.right_shift
+    changes: dict[str, np.ndarray] = {"left": left, "right": right}
+    if model.left_bias is not None:
+        changes["left_bias"] = model.left_bias - left @ gauge.right_shift
+    if model.right_bias is not None:
+        changes["right_bias"] = model.right_bias - mapped_right @ gauge.left_shift
+    return model.replace(**changes)
+
+
+@EACH_FORBIDDEN_CASE
+def test_forbidden_gauge_would_move_predictions(case: Case) -> None:
+    """So the refusal is needed."""
+    assert largest_change(case.model, moved_by_hand(case.model, case.gauge)) > 1e-3
+
+
+# Drawn models and gauges
+
+
+@st.composite
+def models_with_acting_gauges(draw: st.DrawFn) -> tuple[FactorModel, Gauge]:
     """Draw any precision, link, biases and scale, and any gauge that can act."""
-    before = data.draw(factor_models())
-    gauge = data.draw(gauges(before.rank))
-    if gauge.preserves_in(before) >= before.predicts:
-        after = gauge.act(before)
-        assert_equivalent(before, after, gauge)
-        assert (after.left.dtype, after.right.dtype) == (
-            before.left.dtype,
-            before.right.dtype,
-        )
-        assert (after.link, after.offset, after.roles) == (
-            before.link,
-            before.offset,
-            before.roles,
-        )
+    model = draw(factor_models())
+    gauge = draw(gauges(model.rank))
+    assume(gauge.preserves_in(model) >= model.predicts)
+    return model, gauge
 
 
-@given(st.data())
-def test_free_biases_absorb_every_affine_gauge(data: st.DataObject) -> None:
-    before = data.draw(
-        factor_models(links=st.just(LINKS["identity"]), biased=st.just(True))
-    )
-    gauge = data.draw(gauges(before.rank)) @ data.draw(gauges(before.rank))
-    assert gauge.preserves_in(before) >= Equivalence.SCORES
-    assert_equivalent(before, gauge.act(before), gauge)
+@given(models_with_acting_gauges())
+def test_no_gauge_moves_a_prediction(drawn: tuple[FactorModel, Gauge]) -> None:
+    model, gauge = drawn
+    assert_equivalent(model, gauge.act(model), gauge)
 
 
-@given(st.integers(2, 6), st.sampled_from([1e2, 1e5, 1e8, 1e12]), seeds())
-def test_inverses_cancel_at_any_condition(
+@given(models_with_acting_gauges())
+def test_no_gauge_changes_the_precision_of_the_rows(
+    drawn: tuple[FactorModel, Gauge],
+) -> None:
+    model, gauge = drawn
+    moved = gauge.act(model)
+    types_before = (model.factors("left").dtype, model.right.dtype)
+    assert (moved.factors("left").dtype, moved.right.dtype) == types_before
+
+
+@given(models_with_acting_gauges())
+def test_no_gauge_changes_the_link_the_offset_or_the_roles(
+    drawn: tuple[FactorModel, Gauge],
+) -> None:
+    model, gauge = drawn
+    moved = gauge.act(model)
+    fields_before = (model.link, model.offset, model.roles)
+    assert (moved.link, moved.offset, moved.roles) == fields_before
+
+
+@st.composite
+def biased_models_with_affine_gauges(draw: st.DrawFn) -> tuple[FactorModel, Gauge]:
+    """Draw a model with both biases and the identity link, and a product of gauges."""
+    identity = st.just(LINKS["identity"])
+    model = draw(factor_models(links=identity, biased=st.just(True)))
+    return model, draw(gauges(model.rank)) @ draw(gauges(model.rank))
+
+
+@given(biased_models_with_affine_gauges())
+def test_affine_gauge_says_that_it_preserves_scores_if_both_biases_are_free(
+    drawn: tuple[FactorModel, Gauge],
+) -> None:
+    model, gauge = drawn
+    assert gauge.preserves_in(model) >= Equivalence.SCORES
+
+
+@given(biased_models_with_affine_gauges())
+def test_free_biases_absorb_every_affine_gauge(
+    drawn: tuple[FactorModel, Gauge],
+) -> None:
+    model, gauge = drawn
+    assert_equivalent(model, gauge.act(model), gauge)
+
+
+# Inverses
+
+CONDITIONS = st.sampled_from([1e2, 1e5, 1e8, 1e12])
+
+
+def product_error(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the largest difference of a product of matrices from the identity."""
+    return float(np.abs(first @ second - np.eye(len(first))).max())
+
+
+def rounding_of_products(rank: int, condition: float) -> float:
+    """Bound the rounding of M · M⁻¹.
+
+    Each entry adds k products, whose rounding is at most eps ‖M‖ ‖M⁻¹‖ = eps κ. The
+    factor 8 covers the rounding of the stored matrices.
+    """
+    return 8 * rank * EPS * condition
+
+
+@given(rank=st.integers(2, 6), condition=CONDITIONS, seed=seeds())
+def test_product_of_a_gauge_and_its_inverse_is_the_identity(
     rank: int, condition: float, seed: int
 ) -> None:
     gauge = GeneralLinear(rank, max_condition=condition).sample(rng=seed)
     both = gauge @ gauge.inverse()
-    assert (
-        np.abs(both.matrix("left") - np.eye(rank)).max() <= 8 * rank * EPS * condition
-    )
-    assert (
-        np.abs(both.matrix("left") @ both.matrix("right").T - np.eye(rank)).max()
-        <= 8 * rank * EPS * both.condition_number
-    )
+    error = product_error(both.matrix("left"), np.eye(rank))
+    assert error <= rounding_of_products(rank, condition)
 
 
-@given(st.data())
-def test_inverses_undo_affine_gauges(data: st.DataObject) -> None:
-    """A turn and a shift of both sides: the inverse has to turn its shift back."""
-    rank = data.draw(ranks())
-    rng = np.random.default_rng(data.draw(seeds()))
-    shifts = {side: rng.standard_normal(rank) for side in ("left", "right")}
-    gauge = Gauge.translation(rank, **shifts) @ GeneralLinear(
-        rank, max_condition=5.0
-    ).sample(rng=rng)
+@given(rank=st.integers(2, 6), condition=CONDITIONS, seed=seeds())
+def test_matrices_of_this_product_are_inverse_to_each_other(
+    rank: int, condition: float, seed: int
+) -> None:
+    gauge = GeneralLinear(rank, max_condition=condition).sample(rng=seed)
+    both = gauge @ gauge.inverse()
+    error = product_error(both.matrix("left"), both.matrix("right").T)
+    assert error <= rounding_of_products(rank, both.condition_number)
+
+
+@dataclass(frozen=True)
+class RoundTrip:
+    """A model, and the same model after a gauge and then its inverse acted on it."""
+
+    before: FactorModel
+    after: FactorModel
+    undo: Gauge
+    """The second of both gauges."""
+
+
+@st.composite
+def round_trips(draw: st.DrawFn) -> RoundTrip:
+    """Draw a turn and a shift of both sides, which act and are undone.
+
+    The inverse has to turn its shift back. It is drawn which of the two acts first. The
+    biases of the model are 0, so they show what stays behind.
+    """
+    rank = draw(ranks())
+    rng = np.random.default_rng(draw(seeds()))
+    left_shift, right_shift = rng.standard_normal((2, rank))
+    shifts = Gauge.translation(rank, left=left_shift, right=right_shift)
+    gauge = shifts @ GeneralLinear(rank, max_condition=5.0).sample(rng=rng)
     before = FactorModel.from_arrays(
         rng.standard_normal((4, rank)),
         rng.standard_normal((5, rank)),
-        left_bias=[0] * 4,
-        right_bias=[0] * 5,
+        left_bias=np.zeros(4),
+        right_bias=np.zeros(5),
     )
-    for there, back in ((gauge, gauge.inverse()), (gauge.inverse(), gauge)):
-        after = back.act(there.act(before))
-        for field in ("left", "right"):
-            np.testing.assert_allclose(
-                getattr(after, field), getattr(before, field), rtol=0, atol=1e-11
-            )
-        # One number, u · v of the second step, can stay behind: the left biases lose
-        # it and the right biases gain it.
-        exchanged = back.left_shift @ back.right_shift
-        np.testing.assert_allclose(after.left_bias, -exchanged, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(after.right_bias, exchanged, rtol=0, atol=1e-10)
+    undo = gauge.inverse()
+    if draw(st.booleans()):
+        gauge, undo = undo, gauge
+    return RoundTrip(before, undo.act(gauge.act(before)), undo)
+
+
+@given(round_trips())
+def test_inverse_restores_the_left_rows(trip: RoundTrip) -> None:
+    np.testing.assert_allclose(trip.after.left, trip.before.left, rtol=0, atol=1e-11)
+
+
+@given(round_trips())
+def test_inverse_restores_the_right_rows(trip: RoundTrip) -> None:
+    np.testing.assert_allclose(trip.after.right, trip.before.right, rtol=0, atol=1e-11)
+
+
+@given(round_trips())
+def test_inverse_restores_the_biases_but_for_one_number(trip: RoundTrip) -> None:
+    """The left biases lose u · v, where u and v are the left and right shifts of the
+    second gauge, and the right biases gain it.
+    """
+    exchanged = trip.undo.left_shift @ trip.undo.right_shift
+    np.testing.assert_allclose(trip.after.left_bias, -exchanged, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(trip.after.right_bias, exchanged, rtol=0, atol=1e-10)
+
+
+# Condition number
 
 
 @pytest.mark.parametrize("condition", [10.0, 1e6, 1e12])
@@ -194,34 +349,79 @@ def test_condition_number_against_exact_arithmetic(condition: float) -> None:
         eigenvalues = sorted(mp.eigsy(m.T * m, eigvals_only=True))
         exact = float(mp.sqrt(eigenvalues[-1] / eigenvalues[0]))
     # M is stored to eps, which moves its smallest singular value by eps·κ relatively.
-    assert gauge.condition_number == pytest.approx(
-        exact, rel=16 * EPS * condition + 1e-14
-    )
+    tolerance = 16 * EPS * condition + 1e-14
+    assert gauge.condition_number == pytest.approx(exact, rel=tolerance)
+
+
+@pytest.mark.parametrize("condition", [10.0, 1e6, 1e12])
+def test_sampled_gauge_has_the_largest_allowed_condition_number(
+    condition: float,
+) -> None:
+    gauge = GeneralLinear(4, max_condition=condition).sample(rng=3)
     assert gauge.condition_number == pytest.approx(condition, rel=1e-12)
 
 
-def test_the_two_matrices_must_be_inverse() -> None:
-    good = KINDS["linear"]
-    for wrong in (good.right.T, 2 * good.right, good.right * (1 + 1e-9)):
-        with pytest.raises(
-            InputError, match=r"^left · rightᵀ must be the identity; got an error of"
-        ):
-            Gauge(good.left, wrong)
-    for singular in (np.zeros((2, 2)), np.diag([1.0, 0.0]), np.ones((2, 2))):
-        with pytest.raises(InputError, match="must be the identity"):
-            Gauge(singular, singular)
+@pytest.mark.parametrize(
+    ("kind", "preserved", "fixes_cosines"),
+    [
+        ("rotation", "cosines", True),
+        ("one scale", "cosines", True),
+        ("diagonal", "scores", False),
+        ("linear", "scores", False),
+        ("right shift", "probabilities", False),
+        ("left shift", "nothing", False),
+        ("affine", "probabilities", False),
+        ("both shifts", "nothing", False),
+    ],
+)
+def test_each_kind_says_what_it_preserves(
+    kind: str, preserved: str, fixes_cosines: bool
+) -> None:
+    gauge = KINDS[kind]
+    assert (gauge.preserves.title, gauge.fixes_cosines) == (preserved, fixes_cosines)
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(KINDS["linear"].right.T, id="transposed"),
+        pytest.param(2 * KINDS["linear"].right, id="twice as large"),
+        pytest.param(KINDS["linear"].right * (1 + 1e-9), id="slightly larger"),
+    ],
+)
+def test_two_matrices_that_are_not_inverse_are_refused(wrong: np.ndarray) -> None:
+    sentence = r"^left · rightᵀ must be the identity; got an error of"
+    with pytest.raises(InputError, match=sentence):
+        Gauge(KINDS["linear"].left, wrong)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        pytest.param(np.zeros((2, 2)), np.zeros((2, 2)), id="zeros"),
+        pytest.param(np.diag([1.0, 0.0]), np.diag([1.0, 0.0]), id="projection"),
+        pytest.param(np.ones((2, 2)), np.ones((2, 2)), id="ones"),
+        pytest.param(
+            np.diag([1.0, 1e-20]), np.diag([1.0, 4e19]), id="one wrong small scale"
+        ),
+    ],
+)
+def test_two_matrices_that_cannot_be_inverse_are_refused(
+    left: np.ndarray, right: np.ndarray
+) -> None:
     with pytest.raises(InputError, match="must be the identity"):
-        Gauge(np.diag([1.0, 1e-20]), np.diag([1.0, 4e19]))
+        Gauge(left, right)
 
 
 @pytest.mark.parametrize(
     "matrix", [np.zeros((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0 + 1e-16]]]
 )
 def test_singular_matrices_are_refused(matrix: object) -> None:
-    with pytest.raises(
-        InputError,
-        match=r"^matrix must be invertible; got singular values from .+ to .+\.$",
-    ):
+    sentence = r"^matrix must be invertible; got singular values from .+ to .+\.$"
+    with pytest.raises(InputError, match=sentence):
         Gauge.linear(matrix)
 
 
@@ -245,73 +445,72 @@ BAD_MATRICES = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD_MATRICES, ids=str)
-def test_a_bad_matrix_is_one_sentence(bad: object) -> None:
-    for build in (
-        Gauge.linear,
-        lambda m: Gauge(m, np.eye(1)),
-        lambda m: Gauge(np.eye(1), m),
-    ):
-        with pytest.raises(InputError) as error:
-            build(bad)
-        assert SENTENCE.match(str(error.value)), error.value
+def gauge_with_left(matrix: object) -> Gauge:
+    return Gauge(matrix, np.eye(1))
+
+
+def gauge_with_right(matrix: object) -> Gauge:
+    return Gauge(np.eye(1), matrix)
+
+
+@pytest.mark.parametrize("build", [Gauge.linear, gauge_with_left, gauge_with_right])
+@pytest.mark.parametrize("matrix", BAD_MATRICES, ids=str)
+def test_error_of_a_bad_matrix_is_one_sentence(
+    build: Callable[[object], Gauge], matrix: object
+) -> None:
+    with pytest.raises(InputError) as error:
+        build(matrix)
+    assert_one_sentence(error.value)
 
 
 @pytest.mark.parametrize(
-    "bad",
+    "scales",
     [["a"], [1j], [0.0, 1.0], [np.nan], [np.inf], [[1.0]], 1.0, [], [1e-310], None],
     ids=str,
 )
-def test_bad_scales_are_one_sentence(bad: object) -> None:
+def test_error_of_bad_scales_is_one_sentence(scales: object) -> None:
     with pytest.raises(InputError) as error:
-        Gauge.diagonal(bad)
-    assert SENTENCE.match(str(error.value)), error.value
+        Gauge.diagonal(scales)
+    assert_one_sentence(error.value)
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize(
-    "bad", [["a", "b"], [1j, 0], [np.nan, 0], [1.0], 1.0, [[1.0, 2.0]]], ids=str
+    "shift", [["a", "b"], [1j, 0], [np.nan, 0], [1.0], 1.0, [[1.0, 2.0]]], ids=str
 )
-def test_bad_shifts_are_one_sentence(bad: object) -> None:
-    for side in ("left", "right"):
-        with pytest.raises(InputError, match=f"{side} shift of a gauge") as error:
-            Gauge.translation(2, **{side: bad})
-        assert SENTENCE.match(str(error.value)), error.value
+def test_error_of_a_bad_shift_is_one_sentence_that_names_the_side(
+    side: str, shift: object
+) -> None:
+    with pytest.raises(InputError, match=f"{side} shift of a gauge") as error:
+        Gauge.translation(2, **{side: shift})
+    assert_one_sentence(error.value)
 
 
+@pytest.mark.parametrize("build", [Gauge.identity, Gauge.translation])
 @pytest.mark.parametrize("rank", [0, -1, 1.5, "2"])
-def test_a_bad_rank_is_one_sentence(rank: object) -> None:
-    for build in (Gauge.identity, Gauge.translation):
-        with pytest.raises(InputError) as error:
-            build(rank)
-        assert SENTENCE.match(str(error.value)), error.value
+def test_error_of_a_bad_rank_is_one_sentence(
+    build: Callable[[object], Gauge], rank: object
+) -> None:
+    with pytest.raises(InputError) as error:
+        build(rank)
+    assert_one_sentence(error.value)
 
 
-def test_what_single_precision_cannot_hold_is_refused() -> None:
-    """Not an infinity that the next check blames on a row of the caller's."""
-    single = FactorModel.from_vectors(np.full((2, 2), 1e30, dtype=np.float32))
-    gauge = Gauge.diagonal([1e-10, 1.0])
-    with pytest.raises(
-        InputError,
-        match=r"^moved factors must be within float32; got 1\.0e\+40; store the model",
-    ):
-        gauge.act(single)
-    assert gauge.act(single.replace(right=single.right.astype(np.float64))).right[
-        0, 0
-    ] == pytest.approx(1e40)
+LARGE_FLOAT32_MODEL = FactorModel.from_vectors(np.full((2, 2), 1e30, dtype=np.float32))
+"""A model whose right rows grow to 1e40 under the next gauge, beyond float32."""
+ENLARGING_GAUGE = Gauge.diagonal([1e-10, 1.0])
 
 
-def test_levels_of_each_kind() -> None:
-    levels = {
-        kind: (gauge.preserves.title, gauge.fixes_cosines)
-        for kind, gauge in KINDS.items()
-    }
-    assert levels == {
-        "rotation": ("cosines", True),
-        "one scale": ("cosines", True),
-        "diagonal": ("scores", False),
-        "linear": ("scores", False),
-        "right shift": ("probabilities", False),
-        "left shift": ("nothing", False),
-        "affine": ("probabilities", False),
-        "both shifts": ("nothing", False),
-    }
+def test_overflow_in_float32_is_refused() -> None:
+    """Otherwise the overflow would produce inf, which a later check would report as bad
+    input.
+    """
+    sentence = r"^moved factors must be within float32; got 1\.0e\+40; store the model"
+    with pytest.raises(InputError, match=sentence):
+        ENLARGING_GAUGE.act(LARGE_FLOAT32_MODEL)
+
+
+def test_the_same_gauge_acts_on_the_model_in_float64() -> None:
+    rows = LARGE_FLOAT32_MODEL.right.astype(np.float64)
+    moved = ENLARGING_GAUGE.act(LARGE_FLOAT32_MODEL.replace(right=rows))
+    assert moved.right[0, 0] == pytest.approx(1e40)
