@@ -126,7 +126,13 @@ class Case:
         return self.kind in needed and needed[self.kind] <= self.biases
 
     def __str__(self) -> str:
-        return f"{self.link}, {self.kind}, biases: {', '.join(sorted(self.biases))}"
+        link = self.link.name
+        if self.link.soft_cap is not None:
+            link = f"{link} with a soft cap"
+        elif self.link == softmax_link(unit_rows=True):
+            link = f"{link} of unit rows"
+        biases = " and ".join(sorted(self.biases)) or "no"
+        return f"{link}, {self.kind}, {biases} bias"
 
 
 ALL_BIASES = [NO_BIAS, LEFT_BIAS, RIGHT_BIAS, BOTH_BIASES]
