@@ -372,7 +372,7 @@ def _opened(source: object) -> tuple[Readable, Config, str]:
             "a folder of a checkpoint, or a network of transformers",
             type(source).__name__,
         )
-    return Memory(stored()), Config.of(config.to_dict()), ""
+    return Memory(stored()), Config.from_content(config.to_dict()), ""
 
 
 def _family_of(config: Config, arrays: Readable) -> AttentionFamily:

@@ -86,12 +86,40 @@ def test_what_is_no_norm_is_refused(tmp_path, options, words):
         )
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"model_type": 3}'])
+@pytest.mark.parametrize("text", ["", " \n", "[]", "{}", '{"model_type": 3}'])
 def test_a_configuration_that_says_nothing(tmp_path, text):
     folder = checkpoint(tmp_path, {"model.norm.weight": GAIN})
     (folder / "config.json").write_text(text)
     found = read(folder).norm
     assert (found.because, found.norm.epsilon) == ("its name", 1e-5)
+
+
+@pytest.mark.parametrize("text", ["{", '{"model_type": "gemma2",', "\xff"])
+def test_a_damaged_configuration_is_refused(tmp_path, text):
+    """Without it, the gains of Gemma would be read as w instead of 1 + w."""
+    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="gemma2")
+    (folder / "config.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(
+        InputError, match=r"config\.json must be valid JSON; got .* move"
+    ):
+        read(folder)
+
+
+@pytest.mark.parametrize(
+    ("stored", "epsilon"), [(1e-6, 1e-6), (0, 0.0), (0.0, 0.0), (None, 1e-5)]
+)
+def test_the_epsilon_of_the_configuration(tmp_path, stored, epsilon):
+    settings = {"model_type": "llama", "rms_norm_eps": stored}
+    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN}, **settings)
+    assert read(folder).norm.norm.epsilon == epsilon
+
+
+@pytest.mark.parametrize("stored", ["1e-6", 1.5, -1e-6, True, [1e-6]])
+def test_an_epsilon_that_no_norm_can_add_is_refused(tmp_path, stored):
+    settings = {"model_type": "llama", "rms_norm_eps": stored}
+    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN}, **settings)
+    with pytest.raises(InputError, match="the setting rms_norm_eps must be a number"):
+        read(folder)
 
 
 LM = Path(__file__).parents[2] / ".." / "shared" / "data" / "lm-stories260K"

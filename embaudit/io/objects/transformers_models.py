@@ -70,7 +70,7 @@ def read(network: Any, request: Request) -> Contents:
         model = FactorModel.from_vectors(rows)
         return Contents.from_model(model, {"right": "get_input_embeddings()"})
     name = type(network).__name__
-    config = Config.of({**network.config.to_dict(), "architectures": [name]})
+    config = Config.from_content({**network.config.to_dict(), "architectures": [name]})
     if network.get_output_embeddings() is None:
         contents = _read_classifier(network, config, request)
     else:

@@ -1,15 +1,20 @@
-"""The settings of the network that a head belongs to: `config.json`."""
+"""The settings of the network that a head belongs to: `config.json`.
+
+A network of several parts, such as one that reads images and texts, has the settings of
+its text part in a map of their own.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import must_be
-from embaudit.io.json_text import parsed_file
+from embaudit.core.checked import is_number
+from embaudit.errors import File, must_be
+from embaudit.io.json_text import parsed
 from embaudit.io.layouts.checkpoints.architectures import ARCHITECTURES, Architecture
 from embaudit.io.layouts.checkpoints.tasks import other_task, without_tokens
 
@@ -43,18 +48,18 @@ class Config:
     """
 
     values: dict[str, Any] = field(default_factory=dict)
-    """Settings by key. Those of the part that reads text precede those of the whole."""
+    """Settings by key. Settings of the text part take precedence."""
     architecture: Architecture | None = None
     """Convention of the final norm; None if the architecture is not known."""
     because: str = ""
-    """The key or the file that the architecture was inferred from."""
+    """The key or the file that the architecture was inferred from, or empty."""
     content: dict[str, Any] = field(default_factory=dict)
     """Settings of the whole network, by key."""
     encodes: bool = False
     """True for a network that makes vectors of texts and predicts no next token."""
 
     @classmethod
-    def of(cls, content: dict[str, Any]) -> Config:
+    def from_content(cls, content: dict[str, Any]) -> Config:
         """Take the content of `config.json`.
 
         Raises
@@ -65,21 +70,22 @@ class Config:
         Examples
         --------
         >>> content = {"model_type": "llava", "text_config": {"model_type": "llama"}}
-        >>> Config.of(content).model_type
+        >>> Config.from_content(content).model_type
         'llama'
         """
-        values = dict(content)
-        for key in reversed(TEXT_PARTS):
-            if isinstance(content.get(key), dict):
-                values = {**content, **content[key]}
+        values = content
+        for key in TEXT_PARTS:
+            part = content.get(key)
+            if isinstance(part, dict):
+                values = {**content, **part}
+                break
         _require_finite(values)
-        name = cls(values).model_type
-        return cls(
-            values,
-            ARCHITECTURES.get(name),
-            f"the model_type {name} of config.json",
-            content,
-        )
+        config = cls(values, content=content)
+        name = config.model_type
+        if name not in ARCHITECTURES:
+            return config
+        because = f"the model_type {name} of config.json"
+        return replace(config, architecture=ARCHITECTURES[name], because=because)
 
     @property
     def model_type(self) -> str:
@@ -109,10 +115,15 @@ class Config:
 
         Examples
         --------
-        >>> Config.of({"text_config": {"final_logit_softcapping": 30.0}}).soft_cap
+        >>> content = {"text_config": {"final_logit_softcapping": 30.0}}
+        >>> Config.from_content(content).soft_cap
         30.0
         """
-        return self.values.get(SOFT_CAP) or None
+        cap = self.values.get(SOFT_CAP)
+        if cap == 0:
+            # Networks without a cap can have the key with 0 instead of null.
+            return None
+        return cap
 
     @property
     def ties_head(self) -> bool | None:
@@ -120,16 +131,21 @@ class Config:
 
         Examples
         --------
-        >>> Config.of({"tie_word_embeddings": True}).ties_head, Config.of({}).ties_head
-        (True, None)
-        >>> Config.of({"text_config": {"tie_word_embeddings": False}}).ties_head
+        >>> Config.from_content({"tie_word_embeddings": True}).ties_head
+        True
+        >>> content = {"text_config": {"tie_word_embeddings": False}}
+        >>> Config.from_content(content).ties_head
         False
+        >>> Config.from_content({}).ties_head is None
+        True
         """
         key = "tie_word_embeddings"
         stored = (self.content.get(key), self.values.get(key))
         if True in stored:
             return True
-        return False if False in stored else None
+        if False in stored:
+            return False
+        return None
 
     @property
     def has_own_head(self) -> bool:
@@ -152,7 +168,9 @@ class Config:
         if self.encodes:
             return "it is an encoder"
         network = without_tokens(self.architectures)
-        return "" if network is None else f"it is a {network}"
+        if network is None:
+            return ""
+        return f"it is a {network}"
 
     @property
     def other_task(self) -> str | None:
@@ -166,15 +184,30 @@ class Config:
     def epsilon(self) -> float:
         """The number that norms add to the mean square of a state.
 
+        Raises
+        ------
+        InputError
+            If the setting is not a number from 0 to 1.
+
         Examples
         --------
         >>> Config({"rms_norm_eps": 1e-6}).epsilon, Config({}).epsilon
         (1e-06, 1e-05)
+        >>> Config({"rms_norm_eps": "1e-6"}).epsilon
+        Traceback (most recent call last):
+            ...
+        embaudit.errors.InputError: the setting rms_norm_eps must be a number >= 0 and
+        below 1; got '1e-6'.
         """
         for key in EPSILONS:
             stored = self.values.get(key)
-            if isinstance(stored, float) and 0 <= stored < 1:
-                return stored
+            if stored is None:
+                continue
+            if not is_number(stored) or not 0 <= stored < 1:
+                raise must_be(
+                    f"the setting {key}", "a number >= 0 and below 1", repr(stored)
+                )
+            return float(stored)
         return DEFAULT_EPSILON
 
 
@@ -190,6 +223,30 @@ def _require_finite(values: Mapping[str, Any]) -> None:
 
 
 def config_of(folder: Path) -> Config:
-    """Read `config.json` of a folder; it is empty if there is none or it is damaged."""
-    content = parsed_file(folder / "config.json")
-    return Config.of(content) if isinstance(content, dict) else Config()
+    """Read `config.json` of a folder; it is empty if it does not exist.
+
+    It is also empty if the file is empty, as in folders whose downloads are counted by
+    this file, or if it does not hold a map, because it then belongs to something else.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is damaged. Without it, the soft cap, the epsilon
+        and the convention of the final norm would be wrong.
+    """
+    path = folder / "config.json"
+    if not path.is_file():
+        return Config()
+    try:
+        text = path.read_bytes()
+        content = parsed(text, infinite=True) if text.strip() else None
+    except (OSError, ValueError) as error:
+        raise must_be(
+            File(path),
+            "valid JSON",
+            str(error),
+            "fetch it again, or move it away if it does not belong to the checkpoint",
+        ) from error
+    if not isinstance(content, dict):
+        return Config()
+    return Config.from_content(content)

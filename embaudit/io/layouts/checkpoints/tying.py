@@ -48,7 +48,7 @@ def tying_of(
     >>> head, embeddings = "lm_head.weight", "wte.weight"
     >>> two = Memory({head: np.eye(2), embeddings: 2 * np.eye(2)})
     >>> for tie in (True, False):
-    ...     config = Config.of({"tie_word_embeddings": tie})
+    ...     config = Config.from_content({"tie_word_embeddings": tie})
     ...     print(tying_of(head, [embeddings], two, config, predicts_tokens=True))
     config.json ties the head to the input embeddings, but their values differ from
     those of wte.weight.
