@@ -451,7 +451,7 @@ def head_report(
     is_free = "right" in panel.model.free_shifts
 
     def constructions() -> tuple[Construction, ...]:
-        return tuple(probe.construct(places_of_pair)) if is_free else ()
+        return probe.construct(places_of_pair) if is_free else ()
 
     def shifts() -> tuple[ShiftSummary, ...]:
         if not is_free:
