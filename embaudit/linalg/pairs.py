@@ -12,7 +12,7 @@ from embaudit.errors import must_be
 from embaudit.linalg.rows import CACHE_BYTES, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 
-ALL_PAIRS = 5_000_000
+MAX_PAIRS_BY_DEFAULT = 5_000_000
 """Largest number of pairs that are all taken by default."""
 
 
@@ -34,10 +34,10 @@ def pairs_or_all(
     if pairs is not None:
         return pairs
     count = n_pairs(n_rows, n_columns)
-    if count > ALL_PAIRS:
+    if count > MAX_PAIRS_BY_DEFAULT:
         raise must_be(
             "pairs",
-            f"specified if there are more than {ALL_PAIRS:,}",
+            f"specified if there are more than {MAX_PAIRS_BY_DEFAULT:,}",
             f"None for {count:,}",
             "pass row numbers (m, 2), or see movement and range_summary, which sample",
         )
@@ -47,17 +47,18 @@ def pairs_or_all(
 def as_pairs(
     pairs: ArrayLike, n_rows: int, n_columns: int, *, differences: bool = False
 ) -> NDArray[np.intp]:
-    """Check that `pairs` are row numbers, of shape (m, 2) or of a single pair.
+    """Check that `pairs` are row numbers of shape (m, 2), or (2,) for one pair.
 
     Parameters
     ----------
     pairs : array of shape (m, 2) or (2,)
-        Row numbers below `n_rows` and below `n_columns`.
+        Row numbers, of the first side below `n_rows` and of the second side below
+        `n_columns`.
     n_rows, n_columns : int
         Number of rows of the first and of the second side.
     differences : bool
-        Four row numbers, (m, 4), are allowed, too. They stand for differences of rows
-        of the first side.
+        If True, four row numbers (a, b, c, d) of the first side are also allowed. They
+        stand for the differences of rows a − b and c − d. `n_columns` is not used then.
 
     Examples
     --------
@@ -85,11 +86,14 @@ def as_pairs(
     has_type = index.size == 0 or index.dtype.kind in "iu"
     if not (has_shape and has_type):
         raise must_be("pairs", expected, f"{index.dtype} of shape {index.shape}")
-    # All four rows of two differences are rows of the first side.
-    n_second = n_columns if index.shape[1] == 2 else n_rows
-    limits = np.full(index.shape[1], n_second)
-    limits[0] = n_rows
-    is_outside = (index < 0) | (index >= limits)
+    if index.shape[1] == 2:
+        n_second = n_columns
+        limits = [n_rows, n_columns]
+    else:
+        # All four rows of two differences are rows of the first side.
+        n_second = n_rows
+        limits = [n_rows] * 4
+    is_outside = (index < 0) | (index >= np.array(limits))
     if is_outside.any():
         first_outside = index[is_outside.any(axis=1)][0]
         numbers = ", ".join(str(number) for number in first_outside)
@@ -107,7 +111,8 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike) -> Floats:
     Parameters
     ----------
     x, y : array of shape (n, k) and (p, k)
-        The two sides; the same matrix for same-side pairs.
+        The two sides; the same object for pairs of one side, because its rows are
+        normalised once then.
     pairs : array of shape (m, 2)
         Row numbers.
 
@@ -140,8 +145,9 @@ def _fill_cosines(x: Rows, y: Rows, pairs: NDArray[np.intp], cosines: Floats) ->
         i, j = places.T
     else:
         rows, i = _distinct(pairs[:, 0], len(x))
-        columns, j = _distinct(pairs[:, 1], len(y))
-        first, second = _unit_rows_at(x, rows), _unit_rows_at(y, columns)
+        right_rows, j = _distinct(pairs[:, 1], len(y))
+        first = _unit_rows_at(x, rows)
+        second = _unit_rows_at(y, right_rows)
 
     def fill(block: slice) -> None:
         np.einsum("ij,ij->i", first[i[block]], second[j[block]], out=cosines[block])
@@ -152,7 +158,8 @@ def _fill_cosines(x: Rows, y: Rows, pairs: NDArray[np.intp], cosines: Floats) ->
 def _distinct(numbers: Indices, n_rows: int) -> tuple[Indices, Indices]:
     """Return the different row numbers in order, and the place of each number there.
 
-    This is `np.unique(numbers, return_inverse=True)` without a sort.
+    This is `np.unique(numbers, return_inverse=True)` without a sort, which takes longer
+    than a table of all rows. The table takes 9 bytes per row.
 
     Examples
     --------
@@ -163,9 +170,9 @@ def _distinct(numbers: Indices, n_rows: int) -> tuple[Indices, Indices]:
     is_used = np.zeros(n_rows, dtype=bool)
     is_used[numbers] = True
     rows = np.flatnonzero(is_used)
-    place = np.empty(n_rows, dtype=np.intp)
-    place[rows] = np.arange(len(rows))
-    return rows, place[numbers]
+    place_of_row = np.empty(n_rows, dtype=np.intp)
+    place_of_row[rows] = np.arange(len(rows))
+    return rows, place_of_row[numbers]
 
 
 def _unit_rows_at(x: Rows, rows: Indices) -> Floats:
@@ -182,7 +189,7 @@ def _unit_rows_at(x: Rows, rows: Indices) -> Floats:
 def cosine_matrix(x: Rows) -> Floats:
     """Compute the cosines of all pairs of p rows, (p, p), for example for a heatmap.
 
-    Cosines of a zero row are NaN. The table has to be small.
+    Cosines of a zero row are NaN. The result has p² entries, so p has to be small.
 
     Examples
     --------
@@ -193,8 +200,9 @@ def cosine_matrix(x: Rows) -> Floats:
     """
     unit = unit_rows(x)
     cosines = np.clip(unit @ unit.T, -1, 1)
-    directed = np.flatnonzero(~np.isnan(unit).any(axis=1))
-    cosines[directed, directed] = 1
+    # Rounding leaves the cosine of a row with itself slightly off 1.
+    has_direction = np.flatnonzero(~np.isnan(unit).any(axis=1))
+    cosines[has_direction, has_direction] = 1
     return cosines
 
 
@@ -249,6 +257,7 @@ def draw_pairs(
     if total <= size:
         return all_pairs(n_rows, n_columns)
     draw = as_generator(rng)
+    # Sorted places give the order of `all_pairs`.
     places = np.sort(draw.choice(total, size, replace=False, shuffle=False))
     return pairs_at(places, n_rows, n_columns)
 
@@ -258,10 +267,19 @@ def pairs_at(
 ) -> NDArray[np.intp]:
     """Return the pairs at these places of `all_pairs`, without listing all pairs.
 
-    Of two sides, the pair (i, j) has the place `i · n_columns + j`. Of one side,
-    counted from the last pair back, the first r (r − 1)/2 pairs lie among the last r
-    rows, and the next r pairs have row n − 1 − r as their first row. So the number m of
-    pairs behind a pair gives r as the integer part of (1 + √(1 + 8 m))/2.
+    Of two sides, the pair (i, j) has the place `i · n_columns + j`.
+
+    Of one side, the pairs are counted from the last one back. The pairs of the last r
+    rows are the last r (r − 1)/2 ones, and the r pairs before them have row n − 1 − r
+    as their first row. For n = 3 they are
+
+        pair     (0, 1)  (0, 2)  (1, 2)
+        place m       2       1       0     counted from the last pair back
+        r             2       2       1
+
+    So the number m of pairs behind a pair gives r as the integer part of
+
+        (1 + √(1 + 8 m)) / 2.
 
     Examples
     --------
@@ -269,13 +287,16 @@ def pairs_at(
     ([[0, 1], [1, 2]], [[1, 0]])
     """
     if n_columns is not None:
-        return np.asarray(np.column_stack(np.divmod(places, n_columns)), np.intp)
+        first, second = np.divmod(places, n_columns)
+        return np.asarray(np.column_stack([first, second]), np.intp)
     n_behind = n_pairs(n_rows) - 1 - places
     r = ((1 + np.sqrt(1.0 + 8.0 * n_behind)) / 2).astype(np.int64)
     # The root of a number above 2^53 is rounded. At m = r (r − 1)/2 it still rounds to
     # 2r − 1, because its error is less than half the spacing of float64 there. But just
     # below the next such number it can round up, which makes r too large by one.
-    r -= r * (r - 1) // 2 > n_behind
+    is_too_large = r * (r - 1) // 2 > n_behind
+    r = r - is_too_large
+    n_of_last_rows = r * (r - 1) // 2
     first = n_rows - 1 - r
-    second = n_rows - 1 - (n_behind - r * (r - 1) // 2)
+    second = n_rows - 1 - (n_behind - n_of_last_rows)
     return np.asarray(np.column_stack([first, second]), np.intp)
