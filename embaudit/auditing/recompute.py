@@ -124,7 +124,7 @@ class Verification:
         return text
 
 
-def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
+def read_record(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
     """Return the JSON of an audit, which is read if a path is given.
 
     Raises
@@ -224,7 +224,7 @@ def verify(
     >>> print(verify(record, model).difference)
     drift[0].tolerance: the file says ...; it is ....
     """
-    record = recorded(record)
+    record = read_record(record)
     # Cheap checks come first: another version computes other numbers, and another model
     # has another fingerprint.
     difference = _version_difference(record)
@@ -282,6 +282,25 @@ def verify(
             )
         n_numbers += is_number(new)
     return Verification(n_numbers, None, is_unchecked)
+
+
+def parts_column(record: Mapping[str, Any]) -> str | None:
+    """Return the column that names the part of each row in the JSON of an audit.
+
+    None if the audit compared no named parts, or if its options are damaged.
+
+    Examples
+    --------
+    >>> parts_column({"options": {"by": "language"}}), parts_column({})
+    ('language', None)
+    """
+    options = record.get("options")
+    if not isinstance(options, Mapping):
+        return None
+    column = options.get("by")
+    if not isinstance(column, str):
+        return None
+    return column
 
 
 def declared_training(record: Mapping[str, Any]) -> dict[str, str]:
@@ -355,7 +374,7 @@ def score_change_since(
     InputError
         If the file is not an audit, or if the models share too few rows.
     """
-    sample = recorded(baseline).get("score_sample")
+    sample = read_record(baseline).get("score_sample")
     try:
         change = score_change(sample, audited.score_sample)
     except (ValueError, TypeError, KeyError, IndexError) as error:
@@ -428,7 +447,7 @@ def equivalent_of(
         ...
     embaudit.errors.InputError: embaudit_version of the audit must be "..."; got null...
     """
-    record = recorded(record)
+    record = read_record(record)
     difference = _version_difference(record)
     if difference is not None:
         raise must_be(

@@ -63,7 +63,7 @@ def gauge(
 ) -> None:
     """Write another model that makes the same predictions with other cosines."""
     from embaudit.auditing.equivalents import one_equivalent
-    from embaudit.auditing.recompute import equivalent_of, recorded
+    from embaudit.auditing.recompute import equivalent_of, read_record
     from embaudit.io import distinct_outputs, require_output, save
     from embaudit.io.watched import unchanged
     from embaudit.model.drift import drift
@@ -92,7 +92,7 @@ def gauge(
     with removed_if_refused() as written, unchanged(inputs, outputs=[out]):
         record = None
         if audit is not None:
-            record = recorded(audit)
+            record = read_record(audit)
             reading = reading.repeating(record)
         model = reading.read(path).model
         # Asked again now that it is known whether the format must hold two sides.

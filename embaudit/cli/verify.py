@@ -39,20 +39,19 @@ def verify(
     read: repeat the options of "Your file", and --link. The JSON also holds --compared
     and --objective of the audit. They can be left out, and other values are refused.
     """
-    from embaudit.auditing.recompute import recorded
-    from embaudit.auditing.recompute import verify as compared
+    # Imports of NumPy take a while, so `--help` does without them.
+    from embaudit.auditing import recompute
     from embaudit.io import source_of
     from embaudit.io.watched import unchanged
 
-    inputs = [audit, path, *(more or ()), titles.items, baseline]
-    with unchanged([*inputs, *reading.files]):
-        record = recorded(audit)
+    # Paths that were not given are None, and `unchanged` skips them.
+    inputs = [audit, path, *(more or ()), titles.items, baseline, *reading.files]
+    with unchanged(inputs):
+        record = recompute.read_record(audit)
         with progress_bars(quiet=quiet):
-            # The column of the parts stands in the record, its table does not.
-            options = record.get("options")
-            column = options.get("by") if isinstance(options, dict) else None
-            column = column if isinstance(column, str) else None
-            model = read_for_audit(
+            # The record names the column of the parts, but not the table that has it.
+            column = recompute.parts_column(record)
+            source = read_for_audit(
                 path,
                 reading.repeating(record),
                 titles,
@@ -60,17 +59,18 @@ def verify(
                 other_column=column,
                 quiet=quiet,
             )
-            by = None
+            # Without the table, `recompute.verify` asks for it.
+            parts = None
             if column is not None and titles.items is not None:
-                by = titles.parts(model.model, column)
-            verification = compared(
+                parts = titles.parts(source.model, column)
+            verification = recompute.verify(
                 record,
-                model,
+                source,
                 baseline=baseline,
-                by=by,
+                by=parts,
                 source=source_of([path, *more] if more else path),
             )
     make_console(quiet=quiet).print(
         verification.explain(), markup=False, soft_wrap=True
     )
-    raise typer.Exit(int(not verification.ok))
+    raise typer.Exit(0 if verification.ok else 1)
