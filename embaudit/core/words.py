@@ -76,8 +76,13 @@ def percents_alike(shares: Sequence[float]) -> list[str]:
     return [_percent_text(share, decimals) for share in shares]
 
 
-def percent_with_interval(share: float, interval: tuple[float, float]) -> str:
+def percent_with_interval(
+    share: float, interval: tuple[float, float], limits: Sequence[float] = ()
+) -> str:
     """Write a share and its 95 % interval, or only the share if its figures show none.
+
+    With limits, the figures have enough decimals to show on which side of each limit
+    the share and the ends of its interval lie.
 
     Examples
     --------
@@ -85,12 +90,38 @@ def percent_with_interval(share: float, interval: tuple[float, float]) -> str:
     '1.0 % (0.6 % to 1.3 %)'
     >>> percent_with_interval(0.25, (0.25, 0.25))
     '25 %'
+    >>> percent_with_interval(0.96, (0.948, 0.972), limits=[0.8, 0.95])
+    '96.0 % (94.8 % to 97.2 %)'
+    >>> percent_with_interval(0.96, (0.94996, 0.97), limits=[0.8, 0.95])
+    '96.000 % (94.996 % to 97.000 %)'
+    >>> percent_with_interval(0.948, (0.948, 0.948), limits=[0.8, 0.95])
+    '94.8 %'
     """
+    shares = [share, *interval]
+    decimals = max(map(_percentage_decimals, shares))
+    while decimals < MOST_DECIMALS and _hides_a_side(shares, limits, decimals):
+        decimals += 1
+    text, low, high = [_percent_text(value, decimals) for value in shares]
+    if text != low or text != high:
+        return f"{text} ({low} to {high})"
     # An interval of one point shows nothing, so it adds no decimals.
-    text, low, high = percents_alike([share, *interval])
-    if text == low == high:
-        return percent(share)
-    return f"{text} ({low} to {high})"
+    if limits:
+        nearest = min(limits, key=lambda limit: abs(limit - share))
+        return percent_by_limit(share, nearest)
+    return percent(share)
+
+
+def _hides_a_side(
+    shares: Sequence[float], limits: Sequence[float], decimals: int
+) -> bool:
+    """Return True if a share would be written as a limit that it does not equal."""
+    for limit in limits:
+        limit_text = _percent_text(limit, decimals)
+        for share in shares:
+            looks_like_limit = _percent_text(share, decimals) == limit_text
+            if looks_like_limit and snapped(share) != snapped(limit):
+                return True
+    return False
 
 
 def _percent_text(share: float, decimals: int) -> str:
@@ -101,6 +132,8 @@ def _percent_text(share: float, decimals: int) -> str:
         return f"{100 * share:.0f} %"
     if 0 < share < SMALLEST_SHARE:
         return "<0.1 %"
+    if decimals > 1:
+        return _with_decimals(share, decimals)
     return f"{_percentage(share, decimals):.{decimals}f} %"
 
 

@@ -398,8 +398,10 @@ class SpaceMap(Result):
         return min(self.used.carried, key=lambda found: abs(found.before - 0.8))
 
     def _share(self, shares: Floats) -> str:
-        """Write a mean share with its interval, if there is one."""
-        return percent_with_interval(float(shares.mean()), mean_share_interval(shares))
+        """Write a mean share and its interval, next to the limits that judge them."""
+        return percent_with_interval(
+            float(shares.mean()), mean_share_interval(shares), (TOO_LITTLE, ENOUGH)
+        )
 
     def explain(self) -> str:
         """Say whether a map is enough, and by which figures."""

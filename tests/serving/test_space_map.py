@@ -312,9 +312,9 @@ def with_kept(judged, shares):
 @pytest.mark.parametrize(
     ("rotation_kept", "linear_kept", "advice", "words"),
     [
-        (0.96, 0.99, Advice.ROTATION, "A rotation is enough: it keeps 96 %"),
-        (0.96, 0.2, Advice.ROTATION, "A rotation is enough: it keeps 96 %"),
-        (0.94, 0.96, Advice.LINEAR, "A linear map is enough: it keeps 96 %"),
+        (0.97, 0.99, Advice.ROTATION, "A rotation is enough: it keeps 97 %"),
+        (0.97, 0.2, Advice.ROTATION, "A rotation is enough: it keeps 97 %"),
+        (0.94, 0.97, Advice.LINEAR, "A linear map is enough: it keeps 97 %"),
         (0.94, 0.87, Advice.LOSSY, "A rotation keeps 94 %"),
         (0.86, 0.87, Advice.LOSSY, "A linear map keeps 87 %"),
         (0.94, 0.7, Advice.LOSSY, "A rotation keeps 94 %"),
@@ -346,6 +346,28 @@ def test_an_interval_that_reaches_below_the_limit_is_not_enough(clusters):
     assert found.rotation.kept_interval[0] < 0.95
     assert found.advice is Advice.LOSSY
     assert "would tell how much it loses" in found.conclusion
+
+
+@pytest.mark.parametrize(
+    ("kept", "advice", "words"),
+    [
+        # The share is below the limit of 95 %, and its interval reaches above it.
+        (0.948, Advice.LOSSY, "A rotation keeps 94.8 % (93.9 % to 95.1 %)"),
+        # The share is above the limit, but its interval reaches below it.
+        (0.952, Advice.LOSSY, "A rotation keeps 95.2 % (94.3 % to 95.5 %)"),
+        # The whole interval is above the limit.
+        (0.96, Advice.ROTATION, "it keeps 96.0 % (95.1 % to 96.3 %)"),
+        # The interval reaches below the limit of 80 %.
+        (0.798, Advice.EMBED_AGAIN, "keeps only 79.8 % (79.1 % to 80.1 %)"),
+    ],
+)
+def test_shares_next_to_a_limit_show_on_which_side_they_lie(kept, advice, words):
+    draw = np.random.default_rng(3)
+    rows = draw.standard_normal((600, 8))
+    found = with_shares(space_map(table(rows), table(rows)), kept, 0.5)
+    assert len(found.without_map) == 300
+    assert found.advice is advice
+    assert words in found.conclusion
 
 
 def test_unrelated_vectors_are_to_be_embedded_again(clusters):
