@@ -51,7 +51,7 @@ from embaudit.core.parallel import one_blas_thread, row_blocks
 from embaudit.core.progress import track
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.tolerances import EXPLAINED_SPREAD, FLOAT32_TIE
-from embaudit.core.words import percent
+from embaudit.core.words import number_by_limit, percent
 from embaudit.errors import InputError, Parameter
 from embaudit.io.files import AnyPath
 from embaudit.linalg.nearest import require_length
@@ -366,9 +366,10 @@ def _why_no_second_run(second_seed: Comparison) -> str:
     if scores is not None:
         if reaches(scores.score_correlation, SAME_RUN):
             return ""
+        correlation = number_by_limit(scores.score_correlation, SAME_RUN)
         return (
-            f"its scores correlate by {scores.score_correlation:.2f} with those of the "
-            f"first model, and those of a second run by at least {SAME_RUN}."
+            f"its scores correlate by {correlation} with those of the first model, and "
+            f"those of a second run by at least {SAME_RUN}."
         )
     # Vectors of one side have no scores, so their neighbour lists are compared.
     for role, change in second_seed.changes.items():

@@ -351,6 +351,23 @@ def in_decimals(value: float, decimals: int) -> str:
     return f"{round(snapped(value), decimals) + 0.0:.{decimals}f}"
 
 
+def number_by_limit(value: float, limit: float, decimals: int = 2) -> str:
+    """Write a number with enough decimals to show on which side of a limit it lies.
+
+    Examples
+    --------
+    >>> number_by_limit(0.4996, 0.5), number_by_limit(0.5, 0.5)
+    ('0.4996', '0.50')
+    >>> number_by_limit(0.4967, 0.5), number_by_limit(0.51, 0.5)
+    ('0.497', '0.51')
+    """
+    if snapped(value) == snapped(limit):
+        return in_decimals(value, decimals)
+    while in_decimals(value, decimals) == in_decimals(limit, decimals):
+        decimals += 1
+    return in_decimals(value, decimals)
+
+
 def copied(count: int) -> str:
     """Count copies.
 

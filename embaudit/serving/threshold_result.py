@@ -16,6 +16,7 @@ from embaudit.core.words import (
     counted,
     drawn_of,
     in_decimals,
+    number_by_limit,
     percent,
     three_digits,
 )
@@ -283,11 +284,13 @@ class Threshold(Drawn):
             "No threshold separates these pairs: the one that was chosen on "
             f"{_queries(found.n_choosing)} is not shown to be better than chance on "
             f"{found.n_judging:,} others: the balanced accuracy is "
-            f"{judged.balanced_accuracy}, and 50 % is chance."
+            f"{judged.balanced_accuracy.by_limit(CHANCE)}, and 50 % is chance."
         )
 
     def _auc(self, found: Labelled) -> str:
-        low, high = in_decimals(found.auc.low, 2), in_decimals(found.auc.high, 2)
+        # The interval decides whether the area differs from chance.
+        low = number_by_limit(found.auc.low, CHANCE)
+        high = number_by_limit(found.auc.high, CHANCE)
         value = in_decimals(found.auc.value, 2)
         return (
             f"the area under the ROC curve is {value} (99 % interval {low} to {high})"
@@ -353,7 +356,7 @@ class Threshold(Drawn):
                 f"(95 %). The {found.n_judging:,} others judge it: precision "
                 f"{judged.precision}, {_with_interval(judged.false_positives)} false "
                 "positives per query, and a balanced accuracy of "
-                f"{judged.balanced_accuracy}."
+                f"{judged.balanced_accuracy.by_limit(CHANCE)}."
             )
             texts.append(
                 f"Over all {counted(len(found.scores), 'labelled pair')} of "
@@ -382,7 +385,7 @@ class Threshold(Drawn):
 
     def _on_score(self, score: float) -> str:
         """Say whether a score is high."""
-        share = self.share_reaching(score)
+        share = self.share_reaching(score).by_limit(self.level)
         word = {True: "is high", False: "is not high", None: "is a borderline score"}
         text = (
             f"{score:g} {word[self.is_high]}: {share} of unrelated {self.title} pairs "

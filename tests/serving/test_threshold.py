@@ -201,6 +201,22 @@ def test_a_score_is_high_if_few_unrelated_pairs_reach_it(score, is_high, words):
     assert words in found.explain()
 
 
+def test_a_share_next_to_the_level_shows_on_which_side_it_lies():
+    rows = texts()
+    level = float((cosines_of(rows) >= 0.5).mean())
+    found = threshold(table(rows), score=0.5, level=level + 1e-4)
+    share = found.share_reaching(0.5).value
+    assert level_digits(share, level + 1e-4) in found.explain()
+
+
+def level_digits(share, level):
+    """Write a share in percent with the fewest decimals that tell it from a level."""
+    decimals = 0
+    while f"{100 * share:.{decimals}f}" == f"{100 * level:.{decimals}f}":
+        decimals += 1
+    return f"{100 * share:.{decimals}f} %"
+
+
 # Labelled pairs, compared with scikit-learn and by brute force
 
 
