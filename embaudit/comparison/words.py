@@ -388,9 +388,9 @@ def _alignment(comparison: Comparison) -> str:
     if others:
         directions = f"{', '.join(others)} and {last}"
     return (
-        "To keep old vectors in an index while you replace them, align the second "
-        "model (NEW) with the first (OLD): `embaudit fix NEW --align-to OLD`. Then old "
-        f"and new vectors may be mixed for {directions}."
+        "To mix old and new vectors in one index, for example while you replace them, "
+        "align the second model (NEW) with the first (OLD): `embaudit fix NEW "
+        f"--align-to OLD`. Then they may be mixed for {directions}."
     )
 
 
@@ -467,7 +467,7 @@ def _next_of_same(comparison: Comparison) -> str:
         )
     is_unchanged = all(_is_unchanged(change) for change in comparison.changes.values())
     if is_unchanged and not changes_unseen(comparison):
-        return "Nothing to do: either model can stand in for the other."
+        return _next_of_equal(comparison)
     agreement = comparison.agreement
     if agreement is not None and agreement.of_one_table:
         # Tables compared by distance have no vectors whose cosines both models share.
@@ -481,6 +481,23 @@ def _next_of_same(comparison: Comparison) -> str:
             "prediction cosines: compare the rankings of the models."
         )
     return _with_fixed_cosines(comparison)
+
+
+def _next_of_equal(comparison: Comparison) -> str:
+    """Advise on models with the same cosines and predictions.
+
+    Their rows can still lie in different axes, and then cannot be mixed.
+    """
+    sameness = comparison.sameness
+    if sameness is None or sameness.group == IDENTITY:
+        return "Nothing to do: either model can stand in for the other."
+    change = AXES[sameness.group]
+    if not sameness.turns:
+        change = "one scale for all dimensions"
+    return (
+        f"The models are equal up to {change}, so either of them can replace the other "
+        "as a whole."
+    )
 
 
 def _with_fixed_cosines(comparison: Comparison) -> str:

@@ -372,6 +372,7 @@ def test_models_that_differ_by_more_are_never_called_the_same(name):
         assert found.same_up_to is None
         assert found.verdict.word == ""
         assert "Nothing to do" not in found.explain()
+        assert "are equal up to" not in found.explain()
 
 
 def test_a_row_beyond_the_sample_that_gauges_are_fitted_to_is_checked_too():

@@ -473,12 +473,15 @@ def test_a_comparison_attributes_a_stretch_to_the_gauge():
     ) in text
 
 
-def test_a_comparison_of_rescaled_models_finds_nothing_to_do():
+def test_rescaled_models_can_replace_each_other_as_a_whole():
     model = random_pair()
     rescaled = model.replace(left=model.left / 2, right=model.right * 2)
     text = ea.compare(model, rescaled).explain()
     assert "The users' cosines are the same. The items' cosines are the same." in text
-    assert text.endswith("Nothing to do: either model can stand in for the other.")
+    assert text.endswith(
+        "The models are equal up to one scale for all dimensions, so either of them can "
+        "replace the other as a whole."
+    )
 
 
 def test_a_comparison_notices_that_items_have_each_others_vectors():

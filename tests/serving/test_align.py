@@ -700,6 +700,20 @@ def test_a_comparison_names_the_alignment_after_which_vectors_may_be_mixed(chang
     assert "mixed for user → user, item → item and user → item." in step
 
 
+def test_the_next_step_for_turned_models_does_not_contradict_itself():
+    old = two_sided()
+    step = next_step(old, turned(old))
+    assert step == (
+        "The models are equal up to a rotation of the axes, so either of them can "
+        "replace the other as a whole. To mix old and new vectors in one index, for "
+        "example while you replace them, align the second model (NEW) with the first "
+        f"(OLD): {COMMAND}. Then they may be mixed for user → user, item → item and "
+        "user → item."
+    )
+    identical = "Nothing to do: either model can stand in for the other."
+    assert next_step(old, old) == identical
+
+
 def test_a_comparison_names_only_lists_that_the_alignment_keeps():
     """Noise of 0.6 turns a user list too far, and leaves the other two kinds."""
     old = two_sided()
