@@ -50,10 +50,13 @@ def own_memory(pid: int | str) -> int:
     )
 
 
-def audited(*arguments: str) -> tuple[float, float, int]:
-    """Audit in a process of its own; return its time, its processor time and its largest memory."""
+def measured(*arguments: str) -> tuple[float, float, int]:
+    """Run embaudit in a process of its own.
+
+    Return its wall time, its processor time and the largest memory of its own.
+    """
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-m", "embaudit", "audit", *arguments, "--quiet"]
+    command = [sys.executable, "-m", "embaudit", *arguments]
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL
@@ -66,6 +69,11 @@ def audited(*arguments: str) -> tuple[float, float, int]:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return time.perf_counter() - start, used, largest
+
+
+def audited(*arguments: str) -> tuple[float, float, int]:
+    """Measure an audit that prints nothing."""
+    return measured("audit", *arguments, "--quiet")
 
 
 def bare_product(*paths: Path) -> float:

@@ -20,6 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 QUICK = {
     "bench_svd.py": ["--size", "small"],
+    "bench_commands.py": ["--scale", "0.2", "--rounds", "1"],
     "bench_audit.py": ["--sizes", "50000"],
     "bench_ranges.py": ["--rows", "20000", "--pairs", "40000", "--rounds", "1"],
     "bench_heads.py": ["--sizes", "800x512", "--rounds", "1"],
