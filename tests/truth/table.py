@@ -613,7 +613,7 @@ def objectives() -> Iterator[Row]:
             chosen,
             "given the predictions, but chosen by the regulariser",
         ),
-        ("logistic", chosen, "where the inputs, with a constant, span every direction"),
+        ("logistic", chosen, "if the inputs, with a constant, span every direction"),
         ("logistic-decay", chosen, "unique given the predictions for these inputs"),
         ("decoupled-decay", unknown, "no law is known"),
     ):
@@ -2013,7 +2013,7 @@ def indexed() -> Iterator[Row]:
         two(users, items, link="identity", right_bias=bias),
         FREE,
         TWO | issue | {"EMB202": "tip"},
-        ("lacks the item bias", "it holds the item bias"),
+        ("lacks the item bias", "hold the item bias"),
         ("unlike the model",),
         {"served": "dot"},
     )

@@ -438,7 +438,7 @@ def check_lost_neighbours(model, claim, attack, gauges):
 
 
 def check_mean_movement(model, claim, attack, gauges):
-    printed = float(re.search(r"is at most ([\d.]+)\. That holds", claim.text)[1])
+    printed = float(re.search(r"is at most ([\d.]+)\. This holds", claim.text)[1])
     pairs = tuple(attack.table.T)
     before = cosines_in_both_orders(model, claim.role)[pairs]
     for gauge in (attack.gauge, *gauges):

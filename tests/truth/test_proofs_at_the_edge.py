@@ -84,7 +84,7 @@ def test_a_bound_is_printed_no_smaller_and_a_certain_share_no_larger_than_it_is(
     for one in audit(model, n_neighbours=2, max_condition=1.1, **EFFORT).conclusions:
         if one.code in told:
             number = re.search(
-                r"([\d.]*\d)( %)?(\. That holds| of the lists| of \d+ listed)", one.text
+                r"([\d.]*\d)( %)?(\. This holds| of the lists| of \d+ listed)", one.text
             )
             told[one.code].append(
                 (float(number[1]) / (100 if number[2] else 1), one.value)
