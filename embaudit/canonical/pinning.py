@@ -359,10 +359,16 @@ def _about_the_status(pinning: Pinning, predictions: str) -> str:
 
 def _about_the_count(pinning: Pinning) -> str:
     """Describe how many numbers of a gauge the rows fix."""
-    count = f"{pinning.rank:,} of {pinning.needed:,} numbers of a change of axes"
-    if pinning.is_counted:
-        return f"{count} are fixed."
-    return f"At most {count} are fixed."
+    if not pinning.is_counted:
+        fixed = f"at most {pinning.rank:,}"
+    elif pinning.rank == pinning.needed:
+        fixed = "all"
+    elif pinning.rank == 0:
+        fixed = "none"
+    else:
+        fixed = f"{pinning.rank:,}"
+    numbers = counted(pinning.needed, "number")
+    return f"A change of axes has {numbers}, and the rows fix {fixed} of them."
 
 
 def _about_the_movement(pinning: Pinning) -> str:
@@ -371,7 +377,7 @@ def _about_the_movement(pinning: Pinning) -> str:
     for side, moved in pinning.moved.items():
         mean, largest = f"{moved.mean_abs:.2g}", f"{moved.max_abs:.2g}"
         parts.append(f"{mean} on average and {largest} at most ({side})")
-    return f"An equivalent model moves them by {' and by '.join(parts)}."
+    return f"An equivalent model moves the cosines by {' and by '.join(parts)}."
 
 
 def _about_the_span(pinning: Pinning) -> str:
@@ -396,8 +402,8 @@ REASONS = {
     Reason.COMPARED_BY_PRODUCT: _PRODUCTS,
     Reason.COMPARED_BY_PRODUCT_OF_FEW: (
         _PRODUCTS
-        + ". So few as {number:,} rows of {among:,} numbers may need those with "
-        "themselves"
+        + ". The products of different rows may not be enough, because there are only "
+        "{number:,} rows of {among:,} numbers"
     ),
     Reason.FIXES_ALL: _FIXES_ALL,
     Reason.FIXES_ALL_BUT_OTHER_LACKS_DIRECTIONS: (
@@ -411,17 +417,17 @@ REASONS = {
         "imply equal scores"
     ),
     Reason.NEARLY_LEAVES_A_FORM: (
-        "the {title} rows nearly leave some metric free, one that keeps every length "
-        "but for rounding"
+        "some other metric keeps the lengths of all {title} rows, except for "
+        "differences that may be rounding"
     ),
     Reason.LEAVES_DIRECTIONS: (
         "the {title} rows leave {free_directions}, which the other side may fix"
     ),
     Reason.SIDE_NOT_SHOWN: (
-        "the {title} rows alone do not show that they fix every number of a metric"
+        "it is not shown that the {title} rows alone fix every number of a metric"
     ),
     Reason.LABELS_NOT_SHOWN: (
-        "the {title} rows alone do not show that they fix every number of a change of "
+        "it is not shown that the {title} rows alone fix every number of a change of "
         "axes"
     ),
     Reason.NO_SIDE_ALONE: "no side alone fixes every number of a metric",
@@ -452,7 +458,9 @@ REASONS = {
     Reason.TOO_FEW_ROWS: (
         "{number_of_rows} are too few to fix a space of {among_dimensions}"
     ),
-    Reason.NOTHING_MOVED: "what the rows leave free moved no cosine",
+    Reason.NOTHING_MOVED: (
+        "no cosine moved when the numbers that the rows leave free were changed"
+    ),
     Reason.ROUNDING_DECIDES: (
         "rows hold so little in {number:,} of {among_dimensions} that rounding may "
         "have put it there; without it the cosines are {without}, and with it they are "

@@ -911,7 +911,7 @@ def wrong_before() -> Iterator[Row]:
     )
     axes = head(np.vstack([np.eye(3), -np.eye(3)]))
     says = (
-        "6 of 9 numbers of a change of axes are fixed",
+        "A change of axes has 9 numbers, and the rows fix 6 of them",
         "0.8 at most",
         "Subtracting the mean row changes no probability here",
     )
