@@ -20,7 +20,13 @@ from embaudit.linalg.dimensions import Dimensions, dimensions_of
 from embaudit.linalg.hubs import ONE_IN, Hubs, hubs
 from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
-from embaudit.linalg.rows import each_chunk, in_order, row_norms, sample_rows, unit_rows
+from embaudit.linalg.rows import (
+    map_chunks,
+    ordered_sum,
+    row_norms,
+    sample_rows,
+    unit_rows,
+)
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
 from embaudit.movements import Levels, Twins, levels, twins
@@ -251,7 +257,9 @@ def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:
     m = int(np.count_nonzero(norms))
     if m < 2:
         return float("nan")
-    total = in_order(each_chunk(x, lambda rows: unit_rows(x[rows], none=0).sum(axis=0)))
+    total = ordered_sum(
+        map_chunks(x, lambda rows: unit_rows(x[rows], none=0).sum(axis=0))
+    )
     return float((total @ total - m) / (m * (m - 1)))
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from embaudit.core.checked import Floats, Matrix, Vector, frozen
 from embaudit.core.parallel import row_blocks
 from embaudit.core.tolerances import EPS
-from embaudit.linalg.rows import WIDE, cached_blocks, each_chunk, unit_rows
+from embaudit.linalg.rows import WIDE, cached_blocks, map_chunks, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 
 Route: TypeAlias = Literal["qr", "gram"]
@@ -177,7 +177,7 @@ def _by_qr(x: Rows, *, normalise: bool) -> tuple[Floats, Floats]:
             triangle = _stacked_triangle(triangle, with_ones)
         return triangle
 
-    triangle = reduce(_stacked_triangle, each_chunk(x, chunk_triangle))
+    triangle = reduce(_stacked_triangle, map_chunks(x, chunk_triangle))
     mean = triangle[0, 1:] / triangle[0, 0]
     # Fewer rows than columns have a triangle of as many rows.
     root = np.zeros((k, k))
@@ -209,7 +209,7 @@ def _by_gram(x: Rows, *, normalise: bool) -> tuple[Floats, Floats]:
         return total, gram
 
     if k <= WIDE:
-        chunks = each_chunk(x, chunk_sums)
+        chunks = map_chunks(x, chunk_sums)
     else:
         # A k×k matrix for each worker could exceed the memory. So chunks follow each
         # other, and the threads of the BLAS share each product.

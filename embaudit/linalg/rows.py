@@ -30,7 +30,7 @@ def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
         yield rows, np.ascontiguousarray(x[rows], dtype=np.float64)
 
 
-def each_chunk(x: Rows, function: Callable[[slice], T]) -> Iterator[T]:
+def map_chunks(x: Rows, function: Callable[[slice], T]) -> Iterator[T]:
     """Apply a function to slices of rows on all workers, and yield results in order.
 
     The function must not have side effects.
@@ -48,10 +48,10 @@ def cached_blocks(
     """
     n_rows, n_columns = chunk.stop - chunk.start, x.shape[1]
     budget = max(CACHE_BYTES, 8 * least * n_columns)
-    buffer: Floats = np.empty((0, n_columns))
+    buffer: Floats | None = None
     for local in row_blocks(n_rows, n_columns, budget=budget):
         size = local.stop - local.start
-        if local.start == 0:
+        if buffer is None:
             # No later block is larger than the first one.
             buffer = np.empty((size, n_columns))
         rows = slice(chunk.start + local.start, chunk.start + local.stop)
@@ -60,12 +60,14 @@ def cached_blocks(
         yield rows, block
 
 
-def in_order(terms: Iterable[T]) -> T:
+def ordered_sum(terms: Iterable[T]) -> T:
     """Add terms in their order, so that the sum does not depend on the workers.
+
+    There must be at least one term.
 
     Examples
     --------
-    >>> in_order(iter([1, 2, 3]))
+    >>> ordered_sum(iter([1, 2, 3]))
     6
     """
     return reduce(add, terms)
@@ -117,16 +119,26 @@ def block_norms(block: Floats) -> Floats:
         norms: Floats = np.sqrt(np.einsum("ij,ij->i", block, block))
     is_extreme = (norms < SAFE_SQUARE) | (norms > 1 / SAFE_SQUARE)
     if is_extreme.any():
-        # Divide each row by its largest entry first, so that no square overflows or
-        # vanishes.
-        rows = block[is_extreme]
-        largest = np.abs(rows).max(axis=1, keepdims=True)
-        scaled = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
-        lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+        largest, _, scaled_norms = _scaled(block[is_extreme])
         # A norm above the largest float64 is infinite; callers refuse such rows.
         with np.errstate(over="ignore"):
-            norms[is_extreme] = largest[:, 0] * lengths
+            norms[is_extreme] = largest * scaled_norms
     return norms
+
+
+def _scaled(rows: Floats) -> tuple[Vector, Floats, Vector]:
+    """Divide each row by its largest entry, so that no square overflows or vanishes.
+
+    Returns
+    -------
+    tuple
+        The largest absolute entries, (m,), the scaled rows, (m, k), and the norms of
+        the scaled rows, (m,). Rows of zeros stay zeros.
+    """
+    largest = np.abs(rows).max(axis=1, initial=0)
+    divisors = np.where(largest > 0, largest, 1)
+    scaled = rows / divisors[:, None]
+    return largest, scaled, np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
 
 
 @overload
@@ -169,18 +181,19 @@ def _divide(block: Floats, none: float, unit: NDArray[Any]) -> None:
     norms[is_zero] = 1
     np.divide(block, norms[:, None], out=unit, casting="same_kind")
     unit[is_zero] = none
-    subnormal = np.flatnonzero(norms < 1e-290)
-    if len(subnormal):
+    is_subnormal = norms < np.finfo(np.float64).smallest_normal
+    if is_subnormal.any():
         # A subnormal norm has lost digits, so divide by the largest entry first.
-        rows = block[subnormal]
-        scaled = rows / np.abs(rows).max(axis=1, keepdims=True)
-        lengths = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        unit[subnormal] = scaled / lengths[:, None]
+        _, scaled, scaled_norms = _scaled(block[is_subnormal])
+        unit[is_subnormal] = scaled / scaled_norms[:, None]
 
 
 def gram(x: Matrix) -> Floats:
     """Compute `xᵀx`, k×k, streamed over rows in float64."""
-    return in_order(block.T @ block for _, block in float64_blocks(x))
+    products: Floats = np.zeros((x.shape[1], x.shape[1]))
+    for _, block in float64_blocks(x):
+        products += block.T @ block
+    return products
 
 
 def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:

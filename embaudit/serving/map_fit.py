@@ -18,7 +18,7 @@ from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.ties import first_largest
 from embaudit.core.tolerances import TIE
 from embaudit.linalg.procrustes import best_rotation
-from embaudit.linalg.rows import in_order, unit_rows
+from embaudit.linalg.rows import ordered_sum, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 
 MapKind: TypeAlias = Literal["rotation", "linear"]
@@ -115,7 +115,7 @@ class PairSums:
 
         n_columns = rows.old.shape[1] + rows.new.shape[1]
         blocks = row_blocks(len(places), n_columns, budget=BLOCK_BYTES)
-        return in_order(parallel_map(of_block, blocks))
+        return ordered_sum(parallel_map(of_block, blocks))
 
     def __add__(self, other: PairSums) -> PairSums:
         return PairSums(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.parallel import fill_in_threads, parallel_map
 from embaudit.errors import must_be
-from embaudit.linalg.rows import in_order
+from embaudit.linalg.rows import ordered_sum
 
 Interactions: TypeAlias = Any
 """A dense matrix, or a sparse one in row order (CSR), in float32 or float64."""
@@ -151,7 +151,7 @@ def transposed_times(X: Interactions, W: NDArray[Any]) -> NDArray[Any]:
     def term(rows: slice) -> NDArray[Any]:
         return np.asarray(transposed_view(row_view(X, rows)) @ W[rows])
 
-    return in_order(parallel_map(term, row_parts(X), in_threads=True))
+    return ordered_sum(parallel_map(term, row_parts(X), in_threads=True))
 
 
 def gram_times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
@@ -168,4 +168,4 @@ def gram_times(X: Interactions, V: NDArray[Any]) -> NDArray[Any]:
         part = row_view(X, rows)
         return np.asarray(transposed_view(part) @ (part @ V))
 
-    return in_order(parallel_map(term, row_parts(X), in_threads=True))
+    return ordered_sum(parallel_map(term, row_parts(X), in_threads=True))

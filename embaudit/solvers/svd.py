@@ -46,7 +46,7 @@ from embaudit.core.tolerances import (
     SMALLEST_MAGNITUDE,
 )
 from embaudit.errors import must_be
-from embaudit.linalg.rows import in_order, triangular_factor
+from embaudit.linalg.rows import ordered_sum, triangular_factor
 from embaudit.solvers.krylov import block_krylov, orthonormal, value_errors
 from embaudit.solvers.products import (
     Interactions,
@@ -168,7 +168,7 @@ def _gram_matrix(X: Interactions) -> Floats:
         return np.asarray(block.T @ block)
 
     rows = row_blocks(max(n, p), min(n, p))
-    return np.asarray(in_order(parallel_map(term, rows, in_threads=True)))
+    return np.asarray(ordered_sum(parallel_map(term, rows, in_threads=True)))
 
 
 def _by_gram(X: Interactions, k: int) -> _Triplets:

@@ -74,6 +74,12 @@ def test_unit_rows_at_extreme_norms(row: np.ndarray) -> None:
             assert abs(mpf(float(got)) - mpf(float(x)) / exact) <= 4 * len(row) * EPS
 
 
+def test_sums_and_norms_of_empty_matrices() -> None:
+    np.testing.assert_array_equal(gram(np.zeros((0, 2))), np.zeros((2, 2)))
+    assert row_norms(np.zeros((0, 2))).shape == (0,)
+    np.testing.assert_array_equal(row_norms(np.zeros((3, 0))), np.zeros(3))
+
+
 @given(st.data())
 def test_pair_cosines_at_extreme_norms(data: st.DataObject) -> None:
     x, y = data.draw(extreme_rows()), data.draw(extreme_rows())
