@@ -209,10 +209,20 @@ FEW_RIVALS = 5
 """Number of rivals of each list if the rows are long (see `WIDE`)."""
 
 
+def _is_diagonal(group: GaugeGroup) -> bool:
+    return group.constraints == Diagonal.constraints
+
+
 def _budgets(group: GaugeGroup) -> list[Budget]:
     """List the budgets of the search in turn, each with more gauges than the last."""
-    can_stretch = isinstance(group, Diagonal | GeneralLinear | Affine)
-    if not can_stretch or group.max_condition is None or group.max_shift is None:
+    # The search visits all maps within the budget, so it could leave a set with other
+    # constraints.
+    is_general = group.constraints == GeneralLinear.constraints
+    if isinstance(group, Affine):
+        is_searched = is_general
+    else:
+        is_searched = group.max_shift == 0 and (is_general or _is_diagonal(group))
+    if not is_searched or group.max_condition is None or group.max_shift is None:
         limited = (
             "Diagonal or GeneralLinear with a max_condition, "
             "or Affine with that and a max_shift"
@@ -220,7 +230,7 @@ def _budgets(group: GaugeGroup) -> list[Budget]:
         raise must_be("group", limited, group, "an attack needs a budget to spend")
     window = 2 * float(np.log(group.max_condition))
     budgets = [Budget(window, is_diagonal=True)]
-    if group.shape == "general":
+    if is_general:
         budgets.append(Budget(window))
     if group.max_shift:
         budgets.append(Budget(window, radius=float(group.max_shift)))
@@ -370,7 +380,7 @@ def _in_span(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
     """
     rows = np.vstack([rows for rows in (table.x, table.y) if rows is not None])
     width = len(rows) + any(table.is_shifted)
-    if rows.shape[1] <= max(width, WIDE) or isinstance(group, Diagonal):
+    if rows.shape[1] <= max(width, WIDE) or _is_diagonal(group):
         return table, None
     span = orthonormal_span(rows, width, np.random.default_rng(0))
     y = None if table.y is None else table.y @ span
@@ -386,7 +396,7 @@ def _pair_sample(
 ) -> _Sample:
     """Draw pairs whose cosine has a range, and bound their mean movement."""
     first, second = Pairs(role).rows(model)
-    if role != "cross" and model.rank > WIDE and not isinstance(group, Diagonal):
+    if role != "cross" and model.rank > WIDE and not _is_diagonal(group):
         rows = sample_rows(model.side(role).directed, ROWS_OF_PAIRS, draw)
         pairs = rows[draw_pairs(len(rows), n_pairs, rng=draw)]
     else:

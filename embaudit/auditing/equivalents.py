@@ -34,6 +34,7 @@ from embaudit.core.checked import (
 )
 from embaudit.errors import must_be
 from embaudit.gauges import (
+    GROUPS,
     Affine,
     Diagonal,
     Gauge,
@@ -53,16 +54,11 @@ REARRANGED = "rearranged"
 """The kind of the model that the test of unit rows found."""
 ISOMETRY = "isometry"
 """The kind of the models whose origin lies elsewhere in hyperbolic space."""
-GROUPS: tuple[type[GaugeGroup], ...] = (
-    Diagonal,
-    GeneralLinear,
-    Orthogonal,
-    Translation,
-    Affine,
-)
-"""The gauge groups an audit draws from on its own."""
 KINDS = (CANONICAL, *(group.kind for group in GROUPS))
-"""The families of equivalent models, by the names the command line takes."""
+"""The families of equivalent models, by the names the command line takes.
+
+`default_groups` makes the groups of each family.
+"""
 
 
 def default_groups(
@@ -70,7 +66,9 @@ def default_groups(
 ) -> tuple[GaugeGroup, ...]:
     """List the gauge groups that keep a model's predictions, within the budget.
 
-    Translations are as long as the median row of the side they move.
+    Translations are as long as the median row of the side they move. An audit draws
+    from the groups in this order with one generator, so a new group belongs at the end:
+    the draws from the other groups then stay the same.
 
     Parameters
     ----------

@@ -17,3 +17,8 @@ __all__ = [
     "Orthogonal",
     "Translation",
 ]
+
+GROUPS: tuple[type[GaugeGroup], ...] = tuple(
+    sorted(GaugeGroup.__subclasses__(), key=lambda group: group.kind)
+)
+"""The gauge groups of this package: the subclasses that the modules above define."""

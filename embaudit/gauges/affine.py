@@ -58,7 +58,7 @@ class Affine(GaugeGroup):
 
     kind = "affine"
     title = "random affine maps"
-    shape = "general"
+    constraints = GeneralLinear.constraints
     most_condition: ClassVar[float] = GeneralLinear.most_condition
     rank: int
     side: SideName = field(default="right", kw_only=True)

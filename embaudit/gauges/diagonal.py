@@ -6,8 +6,12 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from embaudit.core.checked import RNG
+from embaudit.gauges.constraint import Constraint
 from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup, sample_spectrum
+
+DIAGONAL = Constraint("diagonal", lambda gauge: gauge.is_diagonal, allows_scale=True)
+"""M only scales the latent dimensions."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Diagonal(GaugeGroup):
 
     kind = "diagonal"
     title = "random rescalings"
-    shape = "diagonal"
+    constraints = frozenset({DIAGONAL})
     # The weights of a bounded range are squares of the scales. Beyond this budget they
     # overflow float64.
     most_condition: ClassVar[float] = 1e50

@@ -1,9 +1,9 @@
-"""Gauge groups: sets of gauges, described by the form of M and by two budgets."""
+"""Gauge groups: sets of gauges, described by constraints on M and two budgets."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,22 +19,25 @@ from embaudit.core.checked import (
 )
 from embaudit.core.tolerances import EPS, TIE
 from embaudit.errors import must_be
+from embaudit.gauges.constraint import IDENTITY, ORTHOGONAL, Constraint
 from embaudit.gauges.gauge import MOST_RANK, Gauge
 from embaudit.linalg.rows import WIDE
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.objectives import Linear
-
-Shape: TypeAlias = Literal["identity", "orthogonal", "diagonal", "general"]
 
 
 class GaugeGroup(ABC):
     """A set of gauges of one rank: a group, or the part of a group within a budget.
 
-    A set is described by five fields: the rank, the shape of M, a budget for the
+    A set is described by five fields: the rank, the constraints on M, a budget for the
     condition number of M, the side that is shifted, and a budget for the length of the
-    shift. A budget of None means that there is no bound. `a <= b` compares the fields,
-    and means that every gauge of a belongs to b.
+    shift. A budget of None means that there is no bound. The set consists of all gauges
+    that meet these fields.
+
+    `a <= b` means that every gauge of a belongs to b. It compares the fields: each
+    constraint of b must be a constraint of a, too, and the budgets of a must not exceed
+    the budgets of b. So a set with a constraint of its own lies only in the sets whose
+    constraints it lists, and contains only sets that list this constraint.
 
     Examples
     --------
@@ -47,25 +50,36 @@ class GaugeGroup(ABC):
     Traceback (most recent call last):
         ...
     TypeError: '<=' not supported between instances of 'Diagonal' and 'int'
+    >>> Diagonal.constraints, GeneralLinear.constraints
+    (frozenset({Constraint(diagonal)}), frozenset())
     """
 
     kind: ClassVar[str]
     """Name of these gauges on the command line and in the records of an audit."""
     title: ClassVar[str]
     """Title of several random gauges in tables."""
-    shape: ClassVar[Shape]
-    """Form of M."""
+    constraints: ClassVar[frozenset[Constraint]]
+    """Properties that every M of the set has; empty if M can be any invertible map."""
     most_condition: ClassVar[float] = np.inf
     """Largest budget for κ(M) that float64 can hold."""
     rank: int
     """Number of latent dimensions k."""
     # A subclass declares the budgets that a user can choose as fields of its own.
-    max_condition: float | None = 1.0
+    max_condition: float | None = None
     """Largest condition number κ of M; None means that there is no bound."""
     side: SideName = "right"
     """Side that is shifted."""
     max_shift: float | None = 0.0
     """Largest length of the shift, in the unit of the rows; None for any length."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Raise TypeError if a subclass does not say which maps it contains."""
+        super().__init_subclass__(**keywords)
+        if not hasattr(cls, "constraints"):
+            raise TypeError(
+                f"{cls.__name__} must have `constraints`: the properties that every M "
+                "of the set has (frozenset() if M can be any invertible map)."
+            )
 
     def __post_init__(self) -> None:
         """Check the rank and the budgets."""
@@ -90,7 +104,7 @@ class GaugeGroup(ABC):
             if self.side == "right":
                 return Equivalence.PROBABILITIES
             return Equivalence.NOTHING
-        if self.shape in ("identity", "orthogonal"):
+        if self._is_orthogonal:
             return Equivalence.COSINES
         return Equivalence.SCORES
 
@@ -100,11 +114,11 @@ class GaugeGroup(ABC):
         A free bias of the other side absorbs a shift. If the model divides one side by
         its lengths, M must preserve lengths.
         """
-        if self.shape in ("identity", "orthogonal"):
+        if self._is_orthogonal:
             linear = Equivalence.COSINES
         elif model.link.needs_lengths:
             linear = Equivalence.NOTHING
-        elif self._is_conformal:
+        elif self.is_conformal:
             linear = Equivalence.COSINES
         else:
             linear = Equivalence.SCORES
@@ -120,19 +134,24 @@ class GaugeGroup(ABC):
         return min(linear, shift)
 
     @property
-    def _is_conformal(self) -> bool:
+    def _is_orthogonal(self) -> bool:
+        """True if M can only rotate and reflect the rows."""
+        return ORTHOGONAL in self.constraints
+
+    @property
+    def is_conformal(self) -> bool:
         """True if M can only rotate the rows and scale them as a whole."""
-        return self.rank == 1 or self.max_condition == 1
+        return self._is_orthogonal or self.rank == 1 or self.max_condition == 1
 
     @property
     def fixes_lengths(self) -> bool:
         """True if no gauge of the set changes the length of a row."""
-        return self.max_shift == 0 and self.shape in ("identity", "orthogonal")
+        return self.max_shift == 0 and self._is_orthogonal
 
     @property
     def fixes_cosines(self) -> bool:
         """True if no gauge of the set moves a cosine within a side."""
-        return self.max_shift == 0 and self._is_conformal
+        return self.max_shift == 0 and self.is_conformal
 
     @property
     def is_group(self) -> bool:
@@ -140,7 +159,7 @@ class GaugeGroup(ABC):
 
         Two gauges within a budget can compose to one that exceeds it.
         """
-        stretches_compose = self._is_conformal or self.max_condition is None
+        stretches_compose = self.is_conformal or self.max_condition is None
         return stretches_compose and self.max_shift in (None, 0)
 
     @property
@@ -150,7 +169,7 @@ class GaugeGroup(ABC):
         The length of a shift is measured before M acts. So the inverse of a stretch
         after a bounded shift can have a longer shift.
         """
-        return self.shape == "identity" or self.max_shift in (None, 0)
+        return IDENTITY in self.constraints or self.max_shift in (None, 0)
 
     @abstractmethod
     def sample(self, *, rng: RNG = 0) -> Gauge:
@@ -167,12 +186,9 @@ class GaugeGroup(ABC):
         return self._contains_linear_part(gauge) and self._contains_shift(gauge)
 
     def _contains_linear_part(self, gauge: Gauge) -> bool:
-        if self.shape == "identity":
-            return gauge.linear_kind is Linear.IDENTITY
-        if self.shape == "orthogonal":
-            return gauge.linear_kind <= Linear.ROTATION
-        if self.shape == "diagonal" and not gauge.is_diagonal:
-            return False
+        for constraint in self.constraints:
+            if not constraint.is_met_by(gauge):
+                return False
         return within_budget(gauge.condition_number, self.max_condition)
 
     def _contains_shift(self, gauge: Gauge) -> bool:
@@ -192,16 +208,15 @@ class GaugeGroup(ABC):
         return self._includes_linear_part(other) and self._includes_shift(other)
 
     def _includes_linear_part(self, other: GaugeGroup) -> bool:
-        if other.shape == "identity":
+        # Every set contains the identity.
+        if IDENTITY in other.constraints:
             return True
-        if self.shape in ("identity", "orthogonal"):
-            return self.shape == other.shape
-        # In one dimension every invertible M is a scale.
-        if self.rank == 1:
-            return True
-        if self.shape == "diagonal" and other.shape != "diagonal":
-            return False
-        return covers(self.max_condition, other.max_condition)
+        for constraint in self.constraints - other.constraints:
+            # In one dimension every M is a multiple of the identity.
+            if not (self.rank == 1 and constraint.allows_scale):
+                return False
+        # The condition number of such a multiple is 1, whatever the budget.
+        return self.rank == 1 or covers(self.max_condition, other.max_condition)
 
     def _includes_shift(self, other: GaugeGroup) -> bool:
         if other.max_shift == 0:

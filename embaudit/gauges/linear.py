@@ -39,7 +39,7 @@ class GeneralLinear(GaugeGroup):
 
     kind = "linear"
     title = "random linear maps"
-    shape = "general"
+    constraints = frozenset()
     # Beyond this budget float64 cannot tell dense matrices of some thousand dimensions
     # from singular ones.
     most_condition: ClassVar[float] = 1e12

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.core.checked import RNG, as_generator
+from embaudit.gauges.constraint import ORTHOGONAL
 from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup, random_basis, random_rotation
 from embaudit.linalg.rows import WIDE
@@ -32,8 +33,9 @@ class Orthogonal(GaugeGroup):
 
     kind = "orthogonal"
     title = "a rotation (control)"
-    shape = "orthogonal"
+    constraints = frozenset({ORTHOGONAL})
     rank: int
+    max_condition = 1.0
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw a rotation uniformly (Haar measure).

@@ -8,6 +8,7 @@ import numpy as np
 
 from embaudit.core.checked import RNG, Vector, as_generator
 from embaudit.core.tolerances import EPS
+from embaudit.gauges.constraint import IDENTITY, ORTHOGONAL
 from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup
 from embaudit.model import FactorModel, SideName
@@ -45,8 +46,9 @@ class Translation(GaugeGroup):
 
     kind = "translation"
     title = "random translations"
-    shape = "identity"
+    constraints = frozenset({IDENTITY, ORTHOGONAL})
     rank: int
+    max_condition = 1.0
     side: SideName = field(default="right", kw_only=True)
     max_shift: float | None = field(default=None, kw_only=True)
 

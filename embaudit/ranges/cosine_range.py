@@ -31,8 +31,6 @@ from embaudit.gauges import (
     Gauge,
     GaugeGroup,
     GeneralLinear,
-    Orthogonal,
-    Translation,
 )
 from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role, SideName
@@ -309,39 +307,32 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
 
     A table of pairs has 2 columns for pairs of rows and 4 for differences of rows.
     """
-    linear = group
-    if isinstance(group, Affine):
-        linear = group.linear
-    elif isinstance(group, Translation):
-        linear = Orthogonal(group.rank)
-    side: SideName = "right"
+    # A shift moves no row of the other side, and no difference of two rows.
     shift: float | None = 0.0
-    if isinstance(group, Affine | Translation):
-        # A shift moves no row of the other side, and no difference of two rows.
-        moves_rows = role == "cross" or (role == group.side and columns == 2)
-        if moves_rows:
-            side = group.side
-            shift = group.max_shift
-    budget = 1.0 if linear.fixes_cosines else linear.max_condition
-    if budget != 1 and not isinstance(linear, Diagonal | GeneralLinear):
-        # The solvers below assume all linear maps within the budget. For a smaller
-        # set they would call ends attained that no gauge of the set attains.
-        raise must_be(
-            "group",
-            "a set whose range is known: Affine, Diagonal, GeneralLinear, Orthogonal "
-            "or Translation",
-            repr(group),
-            "the range of a set that includes it is a bound",
-        )
-    if isinstance(linear, Diagonal) and budget != 1:
+    if role == "cross" or (role == group.side and columns == 2):
+        shift = group.max_shift
+    # Maps that only rotate the rows and scale them as a whole move no cosine, so sets
+    # of such maps have the same ranges.
+    budget = 1.0 if group.is_conformal else group.max_condition
+    if budget == 1 or group.constraints == GeneralLinear.constraints:
+        if role == "cross":
+            return CrossRangeSolver(AffineBudget(group.side, budget, shift))
+        return SameSideRangeSolver(AffineBudget(role, budget, shift))
+    if group.constraints == Diagonal.constraints and shift == 0:
         if role == "cross":
             return CrossDiagonalRangeSolver(budget)
         if budget is None:
             return DiagonalRangeSolver(role)
         return BoundedDiagonalRangeSolver(role, budget)
-    if role == "cross":
-        return CrossRangeSolver(AffineBudget(side, budget, shift))
-    return SameSideRangeSolver(AffineBudget(role, budget, shift))
+    # For a set with other constraints, the solvers above would call ends attained that
+    # no gauge of the set attains.
+    raise must_be(
+        "group",
+        "a set whose range is known: Affine, Diagonal, GeneralLinear, Orthogonal "
+        "or Translation",
+        repr(group),
+        "the range of a set that includes it is a bound",
+    )
 
 
 def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:

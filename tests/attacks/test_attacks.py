@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from models import random_model
@@ -17,6 +19,7 @@ from embaudit.gauges import (
     Orthogonal,
     Translation,
 )
+from embaudit.gauges.constraint import Constraint
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.pairs import draw_pairs
 from embaudit.model import FactorModel
@@ -311,6 +314,15 @@ def test_an_affine_attack_never_ends_below_either_part(
         assert whole > 1.02 * max(linear, shift), "together they do more than alone"
 
 
+@dataclass(frozen=True)
+class PositiveScales(Diagonal):
+    """A set within the scales, which a search of all scales could leave."""
+
+    constraints = frozenset(
+        {*Diagonal.constraints, Constraint("own", lambda gauge: True)}
+    )
+
+
 def test_bad_input_is_refused() -> None:
     model = model_of(0)
     for group in (
@@ -318,6 +330,7 @@ def test_bad_input_is_refused() -> None:
         Orthogonal(3),
         Translation(3, max_shift=1.0),
         Affine(3, max_condition=2.0),
+        PositiveScales(3, max_condition=2.0),
     ):
         with pytest.raises(InputError, match="with a max_condition"):
             worst_gauge(model, group)

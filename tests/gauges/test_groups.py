@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from strategies import factor_models, gauge_groups, ranks, seeds
 import embaudit.gauges
 from embaudit.errors import InputError
 from embaudit.gauges import (
+    GROUPS,
     Affine,
     Diagonal,
     Gauge,
@@ -26,12 +25,10 @@ from embaudit.gauges import (
     Orthogonal,
     Translation,
 )
+from embaudit.gauges.constraint import Constraint
 from embaudit.gauges.group import random_rotation
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CONDITIONS = st.none() | st.sampled_from([1.0, 1.01, 2.0, 10.0])
 SHIFTS = st.none() | st.sampled_from([0.0, 0.5, 3.0])
@@ -65,34 +62,24 @@ class TestAffine(GaugeGroupContract):
     )
 
 
+PERMUTATION = Constraint(
+    "permutation", lambda gauge: bool(np.isin(gauge.matrix("left"), (0, 1)).all())
+)
+
+
 @dataclass(frozen=True)
 class Permutations(Orthogonal):
     """A group that this package does not know, as somebody else would write it."""
+
+    constraints = frozenset({*Orthogonal.constraints, PERMUTATION})
 
     def sample(self, *, rng: np.random.Generator | int | None = None) -> Gauge:
         matrix = np.eye(self.rank)[np.random.default_rng(rng).permutation(self.rank)]
         return Gauge(matrix, matrix)
 
-    def contains(self, gauge: Gauge) -> bool:
-        return super().contains(gauge) and bool(
-            np.isin(gauge.matrix("left"), (0, 1)).all()
-        )
-
-    def includes(self, other: GaugeGroup) -> bool:
-        return isinstance(other, Permutations)
-
 
 class TestPermutations(GaugeGroupContract):
     groups = st.builds(Permutations, st.integers(2, 5))
-
-
-def shipped(kind: type[GaugeGroup] = GaugeGroup) -> Iterator[type[GaugeGroup]]:
-    for child in kind.__subclasses__():
-        ours = child.__module__.startswith("embaudit.") and not inspect.isabstract(
-            child
-        )
-        yield from (child,) if ours else ()
-        yield from shipped(child)
 
 
 def test_every_group_has_its_laws_and_its_strategy() -> None:
@@ -101,10 +88,49 @@ def test_every_group_has_its_laws_and_its_strategy() -> None:
     }
     drawn = set()
     given(gauge_groups(3))(lambda group: drawn.add(type(group)))()
-    for kind in shipped():
+    for kind in GROUPS:
         assert kind.__name__ in tested, f"{kind.__name__} needs a contract here"
         assert kind in drawn, f"{kind.__name__} must be drawn by gauge_groups"
         assert kind.__name__ in embaudit.gauges.__all__
+
+
+OWN = Constraint("own", lambda gauge: True)
+
+
+@dataclass(frozen=True)
+class Unknown(GeneralLinear):
+    """Maps with a constraint that no group of this package lists."""
+
+    constraints = frozenset({OWN})
+
+
+@dataclass(frozen=True)
+class UnknownScales(Diagonal):
+    """Scales with a constraint that no group of this package lists."""
+
+    constraints = frozenset({*Diagonal.constraints, OWN})
+
+
+def test_an_unknown_group_lies_only_in_groups_whose_constraints_it_lists() -> None:
+    assert Unknown(3) <= GeneralLinear(3)
+    assert not Unknown(3) <= GeneralLinear(3, max_condition=2.0)
+    assert UnknownScales(3) <= Diagonal(3) <= GeneralLinear(3)
+    assert UnknownScales(3) <= Unknown(3)
+    for group in (Diagonal(3), Orthogonal(3), Translation(3), Unknown(3)):
+        assert not group <= UnknownScales(3)
+    for group in (Diagonal(3), Orthogonal(3), GeneralLinear(3)):
+        assert not group <= Unknown(3)
+    assert not Unknown(3) <= Diagonal(3)
+    # In one dimension every map is diagonal, but may break a constraint of its own.
+    assert Unknown(1) <= Diagonal(1)
+    assert not Diagonal(1) <= UnknownScales(1)
+
+
+def test_a_group_that_does_not_say_which_maps_it_contains_is_refused() -> None:
+    with pytest.raises(TypeError, match="Silent must have `constraints`"):
+
+        class Silent(GaugeGroup):
+            pass
 
 
 # --- the laws can fail: one lie at a time ------------------------------------------

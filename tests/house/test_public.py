@@ -162,8 +162,7 @@ def drawn(group, rng):
 
 NOTE_THEIR_SEED = ("audit", "simpson")
 """Results that draw a seed from a generator, and hold it."""
-GROUPS = ("Affine", "Diagonal", "GeneralLinear", "Orthogonal", "Translation")
-SAMPLES = {name: partial(drawn, getattr(ea.gauges, name)(3)) for name in GROUPS}
+SAMPLES = {group.__name__: partial(drawn, group(3)) for group in ea.gauges.GROUPS}
 
 
 @pytest.mark.parametrize("name", RANDOM | SAMPLES)

@@ -15,6 +15,7 @@ from range_ends import ends_at
 
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import (
+    Affine,
     Diagonal,
     Gauge,
     GaugeGroup,
@@ -22,6 +23,7 @@ from embaudit.gauges import (
     Orthogonal,
     Translation,
 )
+from embaudit.gauges.constraint import Constraint
 from embaudit.model import FactorModel
 from embaudit.ranges import condition_to_reach, cosine_range
 from embaudit.ranges.cosine_range import range_solver_for
@@ -301,7 +303,13 @@ def test_differences_of_labels_move_under_linear_gauges_only() -> None:
 
 VECTORS = FactorModel.from_vectors(np.eye(3))
 COSINES = FactorModel.from_user_item(np.eye(3), np.eye(3), link="cosine")
+SOFTMAX = FactorModel.from_softmax(np.eye(3))
 BUDGET = Diagonal(3, max_condition=2.0)
+
+
+FIRST_ONLY = Constraint(
+    "first column", lambda gauge: bool((np.diag(gauge.matrix("left"))[1:] == 1).all())
+)
 
 
 @dataclass(frozen=True)
@@ -310,7 +318,7 @@ class FirstColumn(GaugeGroup):
 
     kind = "first column"
     title = "scales of the first column"
-    shape = "diagonal"
+    constraints = frozenset({*Diagonal.constraints, FIRST_ONLY})
     rank: int
     max_condition: float | None = field(default=None, kw_only=True)
 
@@ -318,6 +326,13 @@ class FirstColumn(GaugeGroup):
         scales = np.ones(self.rank)
         scales[0] = np.exp(np.random.default_rng(rng).normal())
         return Gauge.diagonal(scales)
+
+
+@dataclass(frozen=True)
+class ShiftedScales(Affine):
+    """Scales of the columns after a shift: a set whose range nobody has derived."""
+
+    constraints = Diagonal.constraints
 
 
 @pytest.mark.parametrize(
@@ -328,6 +343,7 @@ class FirstColumn(GaugeGroup):
         (VECTORS, Diagonal(2), {}, "got 2 for a model of rank 3"),
         (VECTORS, "linear", {}, "group must be a GaugeGroup; got 'linear'"),
         (VECTORS, FirstColumn(3), {}, "group must be a set whose range is known"),
+        (SOFTMAX, ShiftedScales(3), {}, "group must be a set whose range is known"),
         (VECTORS, BUDGET, {"pairs": [[0, 1, 2]]}, "got int64 of shape (1, 3)"),
         (VECTORS, BUDGET, {"pairs": [[0, 1], [2]]}, "got rows that differ in length"),
         (VECTORS, BUDGET, {"role": "up"}, "role must be one of"),
