@@ -169,8 +169,16 @@ def test_what_is_proven_of_a_budget_is_never_said_of_every_equal_model(name):
 def test_every_code_has_models_for_and_against_it():
     drawn = {name: {one.code for one in audited(name).conclusions} for name in TABLE}
     having = {code: sum(code in codes for codes in drawn.values()) for code in NAMES}
-    assert {code for code, count in having.items() if count == len(TABLE)} == ALWAYS
-    assert {code for code, count in having.items() if count == 0} == ELSEWHERE
+    in_all = {code for code, count in having.items() if count == len(TABLE)}
+    in_none = {code for code, count in having.items() if count == 0}
+    lacking = sorted(in_none - ELSEWHERE)
+    assert not lacking, f"no model of tests/truth/table.py has {lacking}; add one"
+    found = sorted(ELSEWHERE - in_none)
+    assert not found, f"models of the table have {found}; remove them from ELSEWHERE"
+    assert in_all == ALWAYS, (
+        f"every model of the table has {sorted(in_all)}, but only {sorted(ALWAYS)} "
+        "may be in all: add a model without the others"
+    )
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.model)
