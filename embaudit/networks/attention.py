@@ -479,7 +479,7 @@ def audit_attention(
 def _score_model(rows: HeadRows) -> FactorModel:
     """Return queries and keys as a softmax model."""
     return FactorModel.from_arrays(
-        left=rows.shared, right=rows.keys, link="softmax", roles=("query", "key")
+        left=rows.group_queries, right=rows.keys, link="softmax", roles=("query", "key")
     )
 
 
@@ -506,7 +506,7 @@ def _tables(
 ) -> tuple[HeadTable, ...]:
     """Measure keys, queries and values."""
     predicted = prediction_rows(freedom, rows)
-    shown = rows.after(gauge)
+    shown = rows.gauged(gauge)
     kappa = gauge.max_condition
     sizes: dict[str, Any] = {
         "n_pairs": N_PAIRS,
@@ -515,7 +515,7 @@ def _tables(
     }
     tables = []
     for name in NAMES:
-        stored = rows.named(name)
+        stored = rows.table(name)
         before = FactorModel.from_vectors(stored)
         width, range_set, n_ranges = _ranges(freedom, rows, name, kappa, draw)
         tables.append(
@@ -548,7 +548,7 @@ def _ranges(
     head has scales of blocks and linear gauges of other columns, the ranges are those
     of scales alone, and the linear gauges can move cosines further.
     """
-    stored = rows.named(name)
+    stored = rows.table(name)
     directed = np.flatnonzero(row_norms(stored))
     pairs = directed[draw_pairs(len(directed), RANGE_PAIRS, rng=draw)]
     if name != "values" and freedom.blocks:
@@ -597,7 +597,7 @@ def _score_change(
     checked at several rotations. A change counts relative to the largest product of
     lengths. The result is NaN if any change is.
     """
-    other = rows.after(gauge)
+    other = rows.gauged(gauge)
     queries, keys, values = other["queries"], other["keys"], other["values"]
     n = min(CHECKED_ROWS, len(keys))
     sample = draw.choice(len(keys), n, replace=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ class HeadRows:
 
     queries: Floats
     """(n, d) queries of the head."""
-    shared: Floats
+    group_queries: Floats
     """(m, d) queries of all heads that share the keys, including this head."""
     keys: Floats
     """(n, d) keys."""
@@ -38,18 +38,30 @@ class HeadRows:
     source: str
     """The inputs, in words that follow "on"."""
 
-    def named(self, name: TableName) -> Floats:
+    def table(self, name: TableName) -> Floats:
         """Return the keys, the queries or the values."""
         tables = {"keys": self.keys, "queries": self.queries, "values": self.values}
         return tables[name]
 
-    def after(self, gauge: HeadGauge) -> dict[TableName, Floats]:
+    def gauged(self, gauge: HeadGauge) -> dict[TableName, Floats]:
         """Return keys, queries and values of the head after a gauge."""
         return {
             "keys": (self.keys + gauge.key_shift) @ gauge.keys,
             "queries": self.queries @ gauge.queries,
             "values": (self.values + gauge.value_shift) @ gauge.values,
         }
+
+
+@dataclass(frozen=True, eq=False)
+class _Inputs:
+    """Inputs of the projections of a head."""
+
+    rows: Floats
+    """(n, D)"""
+    labels: NDArray[Any]
+    """(n,) tokens, ids or numbers."""
+    source: str
+    """Their number and kind, such as "9 of 17 states"."""
 
 
 def rows_of_head(
@@ -81,21 +93,21 @@ def rows_of_head(
         If `states` and `inputs` are both given, or have another width than the inputs
         of the layer, or neither is given for a layer that is not the first.
     """
-    given, labels, source = _inputs(head, states, inputs, n_rows, rng)
-    queries = [_projected(head, part, given) for part in head.queries]
-    keys = _projected(head, head.key, given)
+    found = _inputs(head, states, inputs, n_rows, rng)
+    queries = [_projected(head, part, found.rows) for part in head.queries]
+    keys = _projected(head, head.key, found.rows)
     if head.query_norm is not None:
         queries = [head.query_norm.applied(rows) for rows in queries]
     if head.key_norm is not None:
         keys = head.key_norm.applied(keys)
     return HeadRows(
         queries=queries[head.group.index(head.head)],
-        shared=np.concatenate(queries),
+        group_queries=np.concatenate(queries),
         keys=keys,
-        values=_projected(head, head.value, given),
+        values=_projected(head, head.value, found.rows),
         outputs=np.concatenate([block.read(head.arrays).T for block in head.outputs]),
-        labels=labels,
-        source=source,
+        labels=found.labels,
+        source=found.source,
     )
 
 
@@ -109,31 +121,49 @@ def _projected(head: AttentionHead, part: Projection, inputs: Floats) -> Floats:
 
 def _inputs(
     head: AttentionHead, states: Any, inputs: Any, n_rows: int, rng: np.random.Generator
-) -> tuple[Floats, NDArray[Any], str]:
-    """Return the inputs of the projections, their labels, and what they are."""
+) -> _Inputs:
+    """Return a sample of the states or inputs, or of the tokens if neither is given."""
     if states is not None and inputs is not None:
         raise InputError(
             "{} must be left out if {} is given.", Option("states"), Option("inputs")
         )
-    if states is None and inputs is None:
-        return _tokens(head, n_rows, rng)
     if states is not None:
-        name, noun, stored = "states", "state", states
-    else:
-        name, noun, stored = "inputs", "input", inputs
-    rows, labels = _read_rows(stored, name)
+        sample = _sampled(head, states, "state", n_rows, rng)
+        return replace(sample, rows=_normalised(head, sample.rows))
+    if inputs is not None:
+        return _sampled(head, inputs, "input", n_rows, rng)
+    return _tokens(head, n_rows, rng)
+
+
+def _sampled(
+    head: AttentionHead, stored: Any, noun: str, n_rows: int, rng: np.random.Generator
+) -> _Inputs:
+    """Return a sample of the rows of a file or an array.
+
+    Raises
+    ------
+    InputError
+        If the rows have another width than the inputs of the layer.
+    """
+    option = f"{noun}s"
+    rows, labels = _read_rows(stored, option)
     if rows.shape[1] != head.n_inputs:
         raise must_be(
-            name,
+            option,
             f"of {head.n_inputs} columns, the inputs of layer {head.layer}",
             f"{rows.shape[1]} columns",
         )
     kept = sample_rows(len(rows), n_rows, rng)
-    given = np.asarray(rows[kept], dtype=np.float64)
-    require_ordinary(given, name)
-    if states is not None and head.norm is not None:
-        given = head.norm.applied(given)
-    return given, labels[kept], drawn_of(len(kept), len(rows), noun)
+    sample = np.asarray(rows[kept], dtype=np.float64)
+    require_ordinary(sample, option)
+    return _Inputs(sample, labels[kept], drawn_of(len(kept), len(rows), noun))
+
+
+def _normalised(head: AttentionHead, states: Floats) -> Floats:
+    """Apply the norm of the layer to states, if the layer has one before the head."""
+    if head.norm is None:
+        return states
+    return head.norm.applied(states)
 
 
 def _read_rows(stored: Any, name: str) -> tuple[Any, NDArray[Any]]:
@@ -145,10 +175,14 @@ def _read_rows(stored: Any, name: str) -> tuple[Any, NDArray[Any]]:
     return rows, np.arange(len(rows))
 
 
-def _tokens(
-    head: AttentionHead, n_rows: int, rng: np.random.Generator
-) -> tuple[Floats, NDArray[Any], str]:
-    """Return the inputs of the first layer for token embeddings."""
+def _tokens(head: AttentionHead, n_rows: int, rng: np.random.Generator) -> _Inputs:
+    """Return the inputs of the first layer for a sample of the token embeddings.
+
+    Raises
+    ------
+    InputError
+        If the head is in another layer, because its inputs depend on a text.
+    """
     if head.layer > 0:
         raise must_be(
             "states",
@@ -160,22 +194,21 @@ def _tokens(
                 Option("states", placeholder="FILE"),
             ),
         )
-    n_tokens = head.n_tokens
+    eligible: Indices = np.arange(head.n_tokens)
+    labels: NDArray[Any] = np.arange(head.n_tokens)
     names = head.token_names
-    eligible: Indices = np.arange(n_tokens)
-    labels: NDArray[Any] = np.arange(n_tokens)
     if names is not None:
         labels = names.names
-        if (~names.aside).sum() > 1:
-            eligible = np.flatnonzero(~names.aside)
+        # Special tokens and padding are set aside, unless hardly a token would be left.
+        ordinary = np.flatnonzero(~names.aside)
+        if len(ordinary) > 1:
+            eligible = ordinary
     kept = sample_rows(eligible, n_rows, rng)
-    given = head.embedded_tokens(kept)
-    if head.norm is not None:
-        given = head.norm.applied(given)
     source = f"{drawn_of(len(kept), len(eligible), 'token')} of the vocabulary"
     if head.family.positions:
         source += ", each at the first position"
-    return given, labels[kept], source
+    rows = _normalised(head, head.embedded_tokens(kept))
+    return _Inputs(rows, labels[kept], source)
 
 
 def prediction_rows(freedom: HeadFreedom, rows: HeadRows) -> dict[TableName, Floats]:
@@ -193,7 +226,7 @@ def prediction_rows(freedom: HeadFreedom, rows: HeadRows) -> dict[TableName, Flo
     centred = np.array(rows.keys)
     centred[:, free] -= centred[:, free].mean(axis=0)
     queries = rows.queries @ _root(_averaged(freedom, centred))
-    keys = centred @ _root(_averaged(freedom, rows.shared))
+    keys = centred @ _root(_averaged(freedom, rows.group_queries))
     values = rows.values
     if freedom.has_output_bias:
         values = values - values.mean(axis=0)

@@ -142,7 +142,7 @@ def random_rows(width, n=40, n_outputs=9, seed=0):
     queries, keys, values = draw.standard_normal((3, n, width)) + 0.5
     return HeadRows(
         queries=queries,
-        shared=np.concatenate([queries, draw.standard_normal((n, width))]),
+        group_queries=np.concatenate([queries, draw.standard_normal((n, width))]),
         keys=keys,
         values=values,
         outputs=draw.standard_normal((n_outputs, width)),
@@ -172,10 +172,10 @@ def test_no_gauge_moves_prediction_cosines(planes, has_norms):
     gauge = draw_gauge(
         freedom, max_condition=9.0, key_shift=2.0, value_shift=2.0, rng=1
     )
-    other = rows.after(gauge)
+    other = rows.gauged(gauge)
     after = HeadRows(
         queries=other["queries"],
-        shared=rows.shared @ gauge.queries,
+        group_queries=rows.group_queries @ gauge.queries,
         keys=other["keys"],
         values=other["values"],
         outputs=rows.outputs @ gauge.outputs,
@@ -187,7 +187,7 @@ def test_no_gauge_moves_prediction_cosines(planes, has_norms):
         np.testing.assert_allclose(
             cosines(moved[name]), cosines(before[name]), atol=1e-12
         )
-        assert np.abs(cosines(other[name]) - cosines(rows.named(name))).max() > 0.1
+        assert np.abs(cosines(other[name]) - cosines(rows.table(name))).max() > 0.1
 
 
 def cosines(rows):
@@ -209,7 +209,7 @@ def test_prediction_cosines_are_those_of_scores_at_all_rotations():
                 cosine * x - sine * y,
                 sine * x + cosine * y,
             )
-        scores.append(rows.shared @ turned.T)
+        scores.append(rows.group_queries @ turned.T)
     stacked = np.stack(scores)
     # Each query's constant is the mean over all keys at all rotations.
     stacked -= stacked.mean(axis=(0, 2), keepdims=True)
@@ -226,7 +226,10 @@ def test_prediction_cosines_without_planes_are_those_of_the_scores(tmp_path):
     found = ea.audit_attention(folder_of(tmp_path, GPT2), 0, 2)
     rows = found.rows
     scores = ea.FactorModel.from_user_item(
-        rows.shared, rows.keys, user_bias=np.zeros(len(rows.shared)), link="identity"
+        rows.group_queries,
+        rows.keys,
+        user_bias=np.zeros(len(rows.group_queries)),
+        link="identity",
     )
     pairs = [[0, 1], [3, 9], [5, 6]]
     for name, role, model in (
@@ -281,7 +284,7 @@ def test_rows_that_agree_with_predictions_are_a_convention(tmp_path):
     first = ea.audit_attention(folder, 0, 0)
     # Scales that give all planes the same length of queries.
     planes = first.freedom.planes
-    lengths = [np.sqrt(np.square(first.rows.shared[:, p]).sum()) for p in planes]
+    lengths = [np.sqrt(np.square(first.rows.group_queries[:, p]).sum()) for p in planes]
     tensors = stored_in(folder)
     for part, power, n_heads in (("q_proj", -1, 2), ("k_proj", 1, 1)):
         name = f"model.layers.0.self_attn.{part}.weight"
