@@ -153,7 +153,7 @@ def answer(evidence: Evidence, conclusions: Iterable[Finding]) -> Answer:
     findings = {
         finding.code: finding for finding in conclusions if finding.role in (None, role)
     }
-    nouns = Nouns.of(evidence.model, role)
+    nouns = Nouns.from_model(evidence.model, role)
     basis = Basis(
         evidence.model,
         evidence.diagnosis,

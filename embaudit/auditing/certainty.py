@@ -83,7 +83,7 @@ def _as_declared(declared: str) -> Certainty:
 
 def _of_unknown(model: FactorModel, diagnosis: Diagnosis) -> Certainty:
     """Say that the answer is open, and which facts are known nevertheless."""
-    nouns = Nouns.of(model, diagnosis.role)
+    nouns = Nouns.from_model(model, diagnosis.role)
     if diagnosis.freedom.moves is None:
         text = (
             f"it is not proven that the {nouns.predictions} fix these cosines, and no "
@@ -114,7 +114,7 @@ def _of_fixed(
     elif "left" in model.link.unit_sides:
         text += f". That training compared cosines is declared ({declared}), not tested"
     elif model.link.unit_sides:
-        nouns = Nouns.of(model, diagnosis.role)
+        nouns = Nouns.from_model(model, diagnosis.role)
         text += (
             f". That the {nouns.head} divides {nouns.label} rows by their lengths is "
             "declared, not tested"
@@ -131,7 +131,7 @@ def _shown(diagnosis: Diagnosis) -> str:
 
 def _of_free(model: FactorModel, diagnosis: Diagnosis) -> Certainty:
     """Say how it is known that the predictions do not fix the cosines."""
-    nouns = Nouns.of(model, diagnosis.role)
+    nouns = Nouns.from_model(model, diagnosis.role)
     text = (
         f"it is {_shown(diagnosis)} that {nouns.head}s with the same "
         f"{nouns.predictions} have other cosines"

@@ -222,9 +222,10 @@ def _of_products(
     for role in roles:
         freedom[role] = result.freedom[role]
         if without.moves(role) is not result.moves(role):
+            cosines = Nouns.from_model(model, role).cosines
             text = (
                 "Rows hold so little in all dimensions but one that rounding may have "
-                f"put it there. In one dimension {Nouns.of(model, role).cosines} are "
+                f"put it there. In one dimension {cosines} are "
                 "signs, and in more dimensions they are free. Numbers stored with more "
                 "digits would decide it."
             )
@@ -274,7 +275,7 @@ def _of_distances(model: FactorModel) -> Freedom:
     if model.free_shifts:
         text = _rows_may_be_shifted(model, "right")
     else:
-        nouns = Nouns.of(model)
+        nouns = Nouns.from_model(model)
         text = (
             f"An isometry of hyperbolic space changes no {nouns.prediction}, but it "
             f"moves the origin and can make two {nouns.items} opposite."
@@ -311,11 +312,11 @@ def _up_to_a_temperature(
         text = (
             "An equivalent model has half of each row's squared length in 8 more "
             "dimensions, which one side has alone, and another temperature. With "
-            f"random rows there it moves {Nouns.of(model, role).cosines} by "
+            f"random rows there it moves {Nouns.from_model(model, role).cosines} by "
             f"{moved.mean_abs:.2f} on average, over {looked_at}."
         )
         freedom[role] = Freedom(True, Kind.SHOWN, text, moved.mean_abs)
-    predictions = Nouns.of(model).predictions
+    predictions = Nouns.from_model(model).predictions
     scope = Scope(
         f"models of any width and temperature with the same {predictions}", whole=True
     )
@@ -340,7 +341,7 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
             "All rows have length 1, so dot products and cosines are the same, and "
             "nobody said which was trained. "
         )
-        noun = Nouns.of(model, role).cosines
+        noun = Nouns.from_model(model, role).cosines
         if dots.moves(role) is False:
             # In one dimension only a shift turns a sign, so dot products without one
             # fix the cosines, too.
@@ -362,15 +363,16 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
 
 def _rows_may_be_any(model: FactorModel) -> str:
     """Write why the rows of a model whose biases can hold every score may be any."""
+    prediction = Nouns.from_model(model).prediction
     return (
-        f"Without its factors the model has every {Nouns.of(model).prediction} the "
-        "same, so equivalent models may hold any rows."
+        f"Without its factors the model has every {prediction} the same, so "
+        "equivalent models may hold any rows."
     )
 
 
 def _rows_may_be_shifted(model: FactorModel, side: SideName) -> str:
     """Write what a free shift of a side changes and what it does not change."""
-    nouns = Nouns.of(model, side)
+    nouns = Nouns.from_model(model, side)
     return (
         f"One vector added to every {nouns.item} row changes no {nouns.prediction}, "
         f"and can make two {nouns.items} opposite."
@@ -419,7 +421,7 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
     if role == "left" and role in model.free_shifts:
         # Labels keep their lengths if inputs are shifted.
         return _shifted(model, "left")
-    nouns, moved = Nouns.of(model, role), pinning.moved_of(role)
+    nouns, moved = Nouns.from_model(model, role), pinning.moved_of(role)
     if model.compared == "dot":
         doubted = _doubted_products(model, pinning)
         if doubted is not None:
@@ -450,7 +452,7 @@ def _doubted_products(model: FactorModel, pinning: Pinning) -> Freedom | None:
     predicted, unless products of enough different rows fix them. A softmax, or a
     difference of products, does not show what is added to all products.
     """
-    items = Nouns.of(model).items
+    items = Nouns.from_model(model).items
     training = known_training(model.objective)
     if training is not None and "softmax" in training.links:
         return Freedom(
@@ -501,7 +503,7 @@ def _freedom(
     # "Under shifts"), so they decide before linear gauges.
     if shifted:
         return _shifted(model, shifted[-1])
-    nouns = Nouns.of(model, role)
+    nouns = Nouns.from_model(model, role)
     # In two or more dimensions a stretch moves the cosine of two rows (docs/theory.md,
     # "Within a side, under linear gauges"). Dimensions that predictions do not see can
     # hold any numbers.

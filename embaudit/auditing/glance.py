@@ -127,7 +127,9 @@ def glance_of(evidence: Evidence) -> Glance:
         key.append("Duplicate rows count once.")
     open_roles = [role for role in evidence.roles if _is_open(evidence, role)]
     if open_roles == list(evidence.roles):
-        cosines = " or ".join(Nouns.of(model, role).cosines for role in open_roles)
+        cosines = " or ".join(
+            Nouns.from_model(model, role).cosines for role in open_roles
+        )
         key.append(
             f"No model with the same {same_of(model)} and other {cosines} was found; "
             "there may still be one."

@@ -108,7 +108,7 @@ class Nouns:
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> nouns = Nouns.of(FactorModel.from_softmax([[1.0]]))
+    >>> nouns = Nouns.from_model(FactorModel.from_softmax([[1.0]]))
     >>> nouns.items, nouns.users, nouns.cosines, nouns.prediction
     ('labels', 'inputs', 'label-label cosines', 'probability')
     """
@@ -135,7 +135,7 @@ class Nouns:
     """The numbers that prediction cosines are taken of, such as "their predictions"."""
 
     @classmethod
-    def of(cls, model: FactorModel, role: Role = "right") -> Nouns:
+    def from_model(cls, model: FactorModel, role: Role = "right") -> Nouns:
         """Return the nouns of a model for one kind of pairs."""
         side: SideName = "left" if role == "left" else "right"
         item, user = model.title(side), model.title(OPPOSITE[side])

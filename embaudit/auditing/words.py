@@ -925,7 +925,7 @@ def words_for(nouns: Nouns) -> Mapping[str, Entry]:
     --------
     >>> from embaudit.model import FactorModel
     >>> head = FactorModel.from_softmax([[1.0]])
-    >>> words_for(Nouns.of(head))["role"].meaning.partition(".")[0]
+    >>> words_for(Nouns.from_model(head))["role"].meaning.partition(".")[0]
     'Which cosines are meant: label-label, input-input or input-label'
     """
     entries = (*_ENTRIES, *glance.ENTRIES)

@@ -597,7 +597,7 @@ def neighbour_counts(
     """
     half = np.flatnonzero(np.isin(former.rows, path.rows))
     n = former.indices.shape[1]
-    former, latter = former.of(half), latter.of(half)
+    former, latter = former.take(half), latter.take(half)
     versions = path.versions
     lists = {id(versions[0]): former, id(versions[-1]): latter}
     for version in versions[1:-1]:

@@ -54,12 +54,12 @@ def kept_shares(
     tied = np.flatnonzero(_is_tied(latter))
     if not len(tied):
         return kept
-    old, new = former.of(tied), latter.of(tied)
+    old, new = former.take(tied), latter.take(tied)
     # If the last entry ties with no other row, only the entries reach it.
     n_reach_before = np.count_nonzero(old.indices >= 0, axis=1)
     tied_before = np.flatnonzero(_is_tied(old))
     if len(tied_before):
-        _, n_reach_before[tied_before] = _level_counts(old.of(tied_before), first)
+        _, n_reach_before[tied_before] = _level_counts(old.take(tied_before), first)
     n_above, n_reach = _level_counts(new, first)
     chances = place_chances(n_reach_before, n_above, n_reach, kept.shape[1])
 

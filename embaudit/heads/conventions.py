@@ -386,8 +386,8 @@ def norm_evidence(
     for first, second in combinations(rows, 2):
         distance = _distance(first, second, lists, cosines, places, exact=is_all)
         distances.append(distance)
-    before = lists[STORED].of(places)
-    after = lists[forms[-1].name].of(places)
+    before = lists[STORED].take(places)
+    after = lists[forms[-1].name].take(places)
     ones = None
     if norm.sums_to_zero:
         ones = _ones(rows[FOLDED][with_direction])
@@ -444,8 +444,8 @@ def _distance(
 
     `exact` tells that the lists are those of all labels.
     """
-    before = lists[first].of(places)
-    after = lists[second].of(places)
+    before = lists[first].take(places)
+    after = lists[second].take(places)
     tie = tie_of(after.searched)
     first_differs = lists[first].indices[:, 0] != lists[second].indices[:, 0]
     change = np.abs(cosines[first] - cosines[second])
@@ -472,8 +472,8 @@ def _examples(
     shown = np.argsort(n_kept, kind="stable")[:EXAMPLES]
     return named_neighbourhoods(
         head.names("right"),
-        before.of(shown).among(copies.first, n),
-        after.of(shown).among(copies.first, n),
+        before.take(shown).among(copies.first, n),
+        after.take(shown).among(copies.first, n),
         first=copies.first,
         most=N_LISTED,
     )

@@ -237,8 +237,8 @@ def neighbour_change(
     shown = order[:N_SHOWN]
     examples = named_neighbourhoods(
         model.names("right"),
-        before.of(shown),
-        after.of(shown),
+        before.take(shown),
+        after.take(shown),
         first=copies.first,
         most=N_LISTED,
     )

@@ -300,12 +300,12 @@ class Stream:
     """How many blocks there will be, where that is known."""
 
     @classmethod
-    def of(cls, array: NDArray[Any]) -> Stream:
+    def from_array(cls, array: NDArray[Any]) -> Stream:
         """Make a stream of an array that is there already.
 
         Examples
         --------
-        >>> [block.tolist() for block in Stream.of(np.eye(2)).rows()]
+        >>> [block.tolist() for block in Stream.from_array(np.eye(2)).rows()]
         [[[1.0, 0.0], [0.0, 1.0]]]
         """
         width = prod(array.shape[1:])

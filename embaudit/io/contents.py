@@ -50,7 +50,7 @@ class Source:
     """Name of the array in that file; empty if the file holds nothing else."""
 
     @classmethod
-    def of(cls, name: str, value: Any) -> Source:
+    def from_value(cls, name: str, value: Any) -> Source:
         """Make a source of a value that is there already."""
         return cls(name, lambda: value)
 
@@ -151,7 +151,9 @@ class Contents:
             if value is None:
                 continue
             name = "" if field in unlisted else sources.get(field, "")
-            fields[field] = replace(Source.of(name, value), shape=np.shape(value))
+            fields[field] = replace(
+                Source.from_value(name, value), shape=np.shape(value)
+            )
         return cls(fields, roles=model.roles, own=own, inputs=inputs)
 
     def of_kind(self, kind: str) -> Contents:

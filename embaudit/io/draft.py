@@ -106,7 +106,7 @@ class Draft:
 
     Examples
     --------
-    >>> Draft.of(FactorModel.from_vectors([[1.0]], ids=["a"])).tokens
+    >>> Draft.from_model(FactorModel.from_vectors([[1.0]], ids=["a"])).tokens
     array(['a'], dtype='<U1')
     """
 
@@ -116,10 +116,12 @@ class Draft:
     """Values of those `FIELDS` that the model has."""
 
     @classmethod
-    def of(cls, model: FactorModel) -> Draft:
+    def from_model(cls, model: FactorModel) -> Draft:
         """Take a model whose factors can be read."""
         factors = {name: getattr(model, name) for name in ("left", "right")}
-        streams = {name: Stream.of(x) for name, x in factors.items() if x is not None}
+        streams = {
+            name: Stream.from_array(x) for name, x in factors.items() if x is not None
+        }
         return cls(streams, {name: getattr(model, name) for name in FIELDS})
 
     @property

@@ -356,7 +356,7 @@ def _request_for(location: Location, given: dict[str, Any]) -> Request:
         For an unknown option, a value of another type, and options that contradict
         each other.
     """
-    request = Request.of(given, arrays=is_array(location.value))
+    request = Request.from_options(given, arrays=is_array(location.value))
     left = request.left_file
     if is_path(left):
         _require_another_file(left, location)

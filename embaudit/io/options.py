@@ -40,9 +40,9 @@ class Request:
 
     Examples
     --------
-    >>> Request.of({"kind": "head", "weight": "lm_head.weight"}).given
+    >>> Request.from_options({"kind": "head", "weight": "lm_head.weight"}).given
     ('weight',)
-    >>> Request.of({"wieght": "W"})
+    >>> Request.from_options({"wieght": "W"})
     Traceback (most recent call last):
         ...
     embaudit.errors.KeywordError: ...; got 'wieght'; the nearest one is weight.
@@ -366,7 +366,9 @@ class Request:
     """Name of the format, if the suffix and the content of the file do not tell it."""
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], *, arrays: bool = False) -> Request:
+    def from_options(
+        cls, options: Mapping[str, Any], *, arrays: bool = False
+    ) -> Request:
         """Check the options that a caller gave.
 
         Parameters
@@ -617,7 +619,7 @@ OPTIONS = tuple(option.name for option in fields(Request))
 class LoadKeywords(TypedDict, total=False):
     """Keywords of `load` for type checkers, which cannot read them off `Request`.
 
-    Their types are those that callers can pass, which `Request.of` converts.
+    Their types are those that callers can pass, which `Request.from_options` converts.
     """
 
     kind: str | None

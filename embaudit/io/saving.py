@@ -78,7 +78,7 @@ def save(
             type(model).__name__,
             "make one of an object with load",
         )
-    draft = Draft.of(model) if isinstance(model, FactorModel) else model
+    draft = Draft.from_model(model) if isinstance(model, FactorModel) else model
     entry = writer_of(path)
     _require_room(draft, entry, path)
     if entry.tables is not None:

@@ -177,7 +177,7 @@ class NeighbourLists:
             runner_up=runner_up,
         )
 
-    def of(self, which: Indices) -> NeighbourLists:
+    def take(self, which: Indices) -> NeighbourLists:
         """Return some of the lists, by their position."""
         return replace(
             self,

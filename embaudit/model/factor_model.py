@@ -628,11 +628,11 @@ class FactorModel:
 
     def role(self, name: str) -> Role:
         """Return "left", "right" or "cross" for a title, such as "item-item"."""
-        return Pairs.of(name, self.roles).value
+        return Pairs.from_role(name, self.roles).value
 
     def side_name(self, name: str) -> SideName:
         """Return "left" or "right" for a title; left-right pairs raise InputError."""
-        pairs = Pairs.of(name, self.roles)
+        pairs = Pairs.from_role(name, self.roles)
         if pairs is Pairs.CROSS:
             users, items = self.roles
             raise must_be(
@@ -764,7 +764,7 @@ class FactorModel:
         array of shape (m,)
             NaN where a row is zero.
         """
-        return Pairs.of(role, self.roles).cosines(self, pairs)
+        return Pairs.from_role(role, self.roles).cosines(self, pairs)
 
     def take(
         self, *, left: Indices | None = None, right: Indices | None = None

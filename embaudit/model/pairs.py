@@ -43,13 +43,13 @@ class Pairs(StrEnum):
     """A left and a right row, such as a user and an item."""
 
     @classmethod
-    def of(cls, role: str, titles: tuple[str, str]) -> Pairs:
+    def from_role(cls, role: str, titles: tuple[str, str]) -> Pairs:
         """Find pairs by their role, or by the titles of one or both sides.
 
         Examples
         --------
         >>> roles = ("cross", "item", "users", "item-item", "user-item")
-        >>> [str(Pairs.of(role, ("user", "item"))) for role in roles]
+        >>> [str(Pairs.from_role(role, ("user", "item"))) for role in roles]
         ['cross', 'right', 'left', 'right', 'cross']
         """
         pairs = None

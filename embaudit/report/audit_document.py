@@ -155,7 +155,7 @@ def on_queries(audit: Audit) -> tuple[str, ...]:
 
 def predictions_moved(model: FactorModel) -> str:
     """Return the heading of the column with the largest change of a prediction."""
-    return f"{Nouns.of(model).predictions} moved"
+    return f"{Nouns.from_model(model).predictions} moved"
 
 
 def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
@@ -558,7 +558,7 @@ def audit_document(
             1 + bool(len(training.frame)) + len(served.parts) + len(queries.parts)
         ),
         facts=tuple(_facts(audit)),
-        glossary=glossary("audit", Nouns.of(model)),
+        glossary=glossary("audit", Nouns.from_model(model)),
         subject=f"{sides}{aside}, {counted(model.rank, 'dimension')}",
         answer=audit.answer,
         steps=_steps(audit, invocation),

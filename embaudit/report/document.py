@@ -380,7 +380,7 @@ def definitions(model: FactorModel, words: Iterable[str]) -> Iterator[tuple[str,
     >>> list(definitions(model, ["exponent"]))
     [('exponent', 'how an equivalent model shares out the strength of each dimension ...')]
     """
-    entries = words_for(Nouns.of(model))
+    entries = words_for(Nouns.from_model(model))
     for word in words:
         sentence = entries[word].meaning.split(". ")[0].removesuffix(".")
         yield word, f"{sentence[0].lower()}{sentence[1:]}."

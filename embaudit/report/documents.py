@@ -135,7 +135,7 @@ def block_document(blocks: BlockCosines) -> Document:
     >>> [section.id for section in made.shown_sections], list(made.top[0].columns["name"])
     (['gaps'], ['[0]', '[1]'])
     """
-    drawn, frame = BlockDisplay.of(blocks), blocks.largest_gaps(share=None)
+    drawn, frame = BlockDisplay.from_blocks(blocks), blocks.largest_gaps(share=None)
     note = (
         f"{len(frame)} of {counted(len(blocks), 'block')}"
         if len(frame) < len(blocks)

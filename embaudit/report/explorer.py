@@ -587,7 +587,7 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         )
     noun = "scores" if is_alone(audit.model) else NOUNS.get(explored.link, "scores")
     gauge, shown = (
-        words_for(Nouns.of(audit.model))["gauge"].meaning,
+        words_for(Nouns.from_model(audit.model))["gauge"].meaning,
         ("pinned", "undecided", "one_side", "not_searched"),
     )
     sentences = [
@@ -604,7 +604,7 @@ def explorer_parts(audit: Audit) -> dict[str, Any]:
         "few": few,
         "which": which if len(explored.names) < explored.total else "",
         "noun": noun,
-        "heading": Nouns.of(audit.model).predictions.capitalize(),
+        "heading": Nouns.from_model(audit.model).predictions.capitalize(),
         "explained": (
             f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}",
             *sentences,

@@ -194,19 +194,19 @@ class MovementDisplay(RowDisplay):
     >>> from embaudit.model import FactorModel
     >>> from embaudit.movements import movement
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> MovementDisplay.of(movement(model, Gauge.diagonal([1.0, 4.0]).act(model))).columns["mean"].round(3)
+    >>> MovementDisplay.from_movement(movement(model, Gauge.diagonal([1.0, 4.0]).act(model))).columns["mean"].round(3)
     array([0.277])
 
     The axis of a model that moves nothing reaches to 1.
 
-    >>> MovementDisplay.of(movement(model, model)).plot().ax_.get_xlim()
+    >>> MovementDisplay.from_movement(movement(model, model)).plot().ax_.get_xlim()
     (np.float64(0.0), np.float64(1.0))
     """
 
     label: str = ""
 
     @classmethod
-    def of(cls, movement: Movement) -> Self:
+    def from_movement(cls, movement: Movement) -> Self:
         """Show one movement."""
         return cls._of_rows([""], [movement], movement.role)
 
@@ -302,14 +302,14 @@ class CertifiedCurveDisplay(TableDisplay):
     >>> from embaudit.model import FactorModel
     >>> from embaudit.ranges import certified_neighbours
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> CertifiedCurveDisplay.of(certified_neighbours(model, n=1), kappas=[1.1, 2.0]).columns["share"].round(3)
+    >>> CertifiedCurveDisplay.from_neighbours(certified_neighbours(model, n=1), kappas=[1.1, 2.0]).columns["share"].round(3)
     array([0.667, 0.667])
     """
 
     CAPTION = "The share of neighbours that is certain to stay, against the condition number κ: {title}."
 
     @classmethod
-    def of(
+    def from_neighbours(
         cls,
         lists: CertifiedNeighbours,
         *,
@@ -393,7 +393,7 @@ class CertifiedCurveDisplay(TableDisplay):
         attacks = [
             attack for attack in limits.attacks if attack.role == certificate.role
         ]
-        return cls.of(
+        return cls.from_neighbours(
             certificate.certified,
             attacks=attacks,
             rows=f"{model.title(certificate.role)}s",
@@ -446,7 +446,7 @@ class BlockDisplay(TableDisplay):
     means: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
     @classmethod
-    def of(cls, blocks: BlockCosines) -> Self:
+    def from_blocks(cls, blocks: BlockCosines) -> Self:
         """Take the blocks that have a weight, the highest cosine first."""
         # A block without weight would be a bar without width.
         weighted = np.flatnonzero(blocks.weights > 0)
@@ -667,7 +667,7 @@ class PredictionDisplay(TableDisplay):
     --------
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0], [0.0, 0.0]])
-    >>> PredictionDisplay.of(model).frame().round(9)
+    >>> PredictionDisplay.from_model(model).frame().round(9)
        first  second  cosine  prediction_cosine
     0      0       1     0.0                0.6
     """
@@ -677,7 +677,7 @@ class PredictionDisplay(TableDisplay):
     word: str = "prediction cosine"
 
     @classmethod
-    def of(
+    def from_model(
         cls,
         model: FactorModel,
         *,
@@ -737,7 +737,9 @@ class PredictionDisplay(TableDisplay):
         """
         about = audit.evidence.role if audit.evidence.role != "cross" else "right"
         side = about if role is None else role
-        return cls.of(audit.model, role=side, n_pairs=n_pairs, rng=audit.evidence.seed)
+        return cls.from_model(
+            audit.model, role=side, n_pairs=n_pairs, rng=audit.evidence.seed
+        )
 
     @property
     def _cosines(self) -> tuple[Floats, Floats]:

@@ -170,7 +170,9 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
         view = audit_document(result, origin.invocation)
     else:
         view, parts = document(result), {"explorer": None, "allowed": ""}
-    nouns = Nouns.of(result.model) if isinstance(result, Audit) else USERS_AND_ITEMS
+    nouns = (
+        Nouns.from_model(result.model) if isinstance(result, Audit) else USERS_AND_ITEMS
+    )
     entries = codes_for(nouns)
     codes = [entries[name] for name in dict.fromkeys(one.code for one in view.findings)]
     return _harmless(

@@ -560,7 +560,7 @@ class _PanelMaker:
             DriftSample.draw(with_probes(self.model, self.draw), self.draw),
         )
         same = sample.drift(equal.apply(sample.model), equal.amplification).ok
-        predictions = Nouns.of(self.model).predictions
+        predictions = Nouns.from_model(self.model).predictions
         if same:
             note = f"same {predictions}"
         else:
@@ -618,11 +618,11 @@ def heatmap_of_audit(
 
 _MAKERS: dict[object, Any] = {
     Audit: MovementDisplay.of_audit,
-    BlockCosines: BlockDisplay.of,
-    CertifiedNeighbours: CertifiedCurveDisplay.of,
-    Movement: MovementDisplay.of,
+    BlockCosines: BlockDisplay.from_blocks,
+    CertifiedNeighbours: CertifiedCurveDisplay.from_neighbours,
+    Movement: MovementDisplay.from_movement,
     SimpsonReport: SimpsonDisplay,
-    Threshold: ThresholdDisplay.of,
+    Threshold: ThresholdDisplay.from_threshold,
     "certified": CertifiedCurveDisplay.of_audit,
     "heatmap": heatmap_of_audit,
     "prediction": PredictionDisplay.of_audit,
@@ -761,6 +761,6 @@ def plot_prediction_cosines(
     >>> plot_prediction_cosines(model, Figure().add_subplot()).caption
     'Your cosine against prediction cosine: all 1 item-item pairs.'
     """
-    return PredictionDisplay.of(
+    return PredictionDisplay.from_model(
         model_of(model), role=role, n_pairs=n_pairs, rng=rng
     ).plot(ax)

@@ -42,7 +42,7 @@ def threshold_document(found: Threshold) -> Document:
     return Document(
         "Where to set the cut-off?",
         (found.conclusion, *found.details),
-        top=(ThresholdDisplay.of(found),),
+        top=(ThresholdDisplay.from_threshold(found),),
         sections=tuple(
             Section.of(place, name, name, table)
             for place, name, table in zip(

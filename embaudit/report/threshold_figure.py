@@ -38,7 +38,7 @@ class ThresholdDisplay(TableDisplay):
     >>> from embaudit.model import FactorModel
     >>> from embaudit.serving import threshold
     >>> rows = np.random.default_rng(0).standard_normal((50, 8))
-    >>> shown = ThresholdDisplay.of(threshold(FactorModel.from_vectors(rows)))
+    >>> shown = ThresholdDisplay.from_threshold(threshold(FactorModel.from_vectors(rows)))
     >>> shown.columns["share"][[0, -1]].round(4).tolist()  # 1 of 1,225 pairs
     [1.0, 0.0008]
     """
@@ -48,7 +48,7 @@ class ThresholdDisplay(TableDisplay):
     cut: float | None = None
 
     @classmethod
-    def of(cls, found: Threshold) -> Self:
+    def from_threshold(cls, found: Threshold) -> Self:
         """Compute the shares at cosines of equal distance."""
         scores: dict[str, Floats] = {UNRELATED: found.unrelated.scores}
         if found.labelled is not None:

@@ -85,7 +85,7 @@ class PairSums:
     """`Σ ‖y‖²`."""
 
     @classmethod
-    def of(
+    def from_rows(
         cls, rows: PairedRows, places: Indices, matrix: Floats | None = None
     ) -> PairSums:
         """Add up the products of some rows.
@@ -147,7 +147,7 @@ def rotation(sums: PairSums) -> FittedMap:
     >>> x = np.random.default_rng(0).standard_normal((9, 2))
     >>> turn = np.array([[0.6, 0.8], [-0.8, 0.6]])
     >>> rows = PairedRows(x, x @ turn, of_unit_length=False)
-    >>> rotation(PairSums.of(rows, np.arange(9))).forward.round(12)
+    >>> rotation(PairSums.from_rows(rows, np.arange(9))).forward.round(12)
     array([[ 0.6,  0.8],
            [-0.8,  0.6]])
     """
@@ -249,7 +249,7 @@ class LeastSquares:
 
     def with_rows(self, rows: PairedRows, places: Indices) -> LeastSquares:
         """Fit the map to further rows, too, with the same penalty and length matrix."""
-        further = PairSums.of(rows, places, self.length_matrix)
+        further = PairSums.from_rows(rows, places, self.length_matrix)
         return replace(self, sums=self.sums + further)
 
 
@@ -264,8 +264,8 @@ def _least_squares(
             _thinned(fit_places, LENGTH_ROWS),
             _thinned(ridge_places, LENGTH_RIDGE_ROWS),
         )
-    fit_sums = PairSums.of(rows, fit_places, matrix)
-    ridge_sums = PairSums.of(rows, ridge_places, matrix)
+    fit_sums = PairSums.from_rows(rows, fit_places, matrix)
+    ridge_sums = PairSums.from_rows(rows, ridge_places, matrix)
     ridge = _best_ridge(fit_sums, ridge_sums).ridge
     return LeastSquares(fit_sums + ridge_sums, ridge, matrix)
 
@@ -274,13 +274,15 @@ def _length_matrix(
     rows: PairedRows, fit_places: Indices, ridge_places: Indices
 ) -> Floats:
     """Fit a matrix and the lengths of the rows in turn, and return the matrix."""
-    best = _best_ridge(PairSums.of(rows, fit_places), PairSums.of(rows, ridge_places))
+    best = _best_ridge(
+        PairSums.from_rows(rows, fit_places), PairSums.from_rows(rows, ridge_places)
+    )
     for _ in range(MOST_ROUNDS):
         if best.error <= TIE * best.new_squares:
             break
         following = _best_ridge(
-            PairSums.of(rows, fit_places, best.matrix),
-            PairSums.of(rows, ridge_places, best.matrix),
+            PairSums.from_rows(rows, fit_places, best.matrix),
+            PairSums.from_rows(rows, ridge_places, best.matrix),
         )
         if following.error > MOST_ERROR_LEFT * best.error:
             break

@@ -626,8 +626,8 @@ def space_map(
         queries=sample_rows(halves.queries, N_QUERIES, draw),
     )
     linear = linear_fit(stored, halves.fitted, halves.tuning)
-    fitted_sums = PairSums.of(stored, fitted)
-    judged_sums = PairSums.of(stored, judged)
+    fitted_sums = PairSums.from_rows(stored, fitted)
+    judged_sums = PairSums.from_rows(stored, judged)
     pairs = draw_pairs(len(judged), N_PAIRS, rng=draw)
     least = numbers = None
     # A map that drops columns can change every angle, so nothing limits it.

@@ -108,7 +108,7 @@ def test_every_code_links_to_its_explanation(pages):
         assert [one for one in tags.ids if one.startswith("EMB")] == codes
         for name in codes:
             card = html.split(f'id="{name}"')[1].split("</article>")[0]
-            entry = codes_for(Nouns.of(audit.model))[name]
+            entry = codes_for(Nouns.from_model(audit.model))[name]
             sections = " ".join(f"{heading} {text}" for heading, text in entry.sections)
             explained = f"{entry.heading} {sections}".replace("`", " ")
             assert text_of(card.partition(">")[2]) == " ".join(explained.split())

@@ -75,7 +75,7 @@ BY_DEFINITION = {
 @pytest.mark.parametrize("name", BY_DEFINITION)
 def test_a_scatter_holds_both_cosines_of_every_pair(name):
     model, scores = BY_DEFINITION[name]
-    shown = PredictionDisplay.of(model)
+    shown = PredictionDisplay.from_model(model)
     frame = shown.frame()
     assert frame[["first", "second"]].to_numpy().tolist() == [
         list(pair) for pair in combinations(range(20), 2)
@@ -106,7 +106,9 @@ def test_a_scatter_needs_two_sides_and_two_rows_with_a_direction():
         ea.InputError,
         match=r"^item factors must be two rows or more with a direction; got 1 row\.$",
     ):
-        PredictionDisplay.of(ea.FactorModel.from_user_item([[1.0]], [[1.0], [0.0]]))
+        PredictionDisplay.from_model(
+            ea.FactorModel.from_user_item([[1.0]], [[1.0], [0.0]])
+        )
 
 
 def by_loops(x, rows):
@@ -189,7 +191,7 @@ def test_the_caption_of_a_heatmap_names_its_rows_their_order_and_its_panels():
 
 
 def test_a_scatter_gives_the_number_of_pairs_and_their_correlation():
-    shown = PredictionDisplay.of(MODEL)
+    shown = PredictionDisplay.from_model(MODEL)
     pearson = np.corrcoef(
         between_columns(MODEL.right.T), between_columns(MODEL.scores())
     )[0, 1]

@@ -51,7 +51,7 @@ def angles_between(x, y):
 
 def sums_of(x, y):
     rows = PairedRows(x, y, of_unit_length=False)
-    return PairSums.of(rows, np.arange(len(x)))
+    return PairSums.from_rows(rows, np.arange(len(x)))
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def _reported(evidence: Evidence, gap: PenaltyGap, stretch: float) -> Finding:
     objective = evidence.diagnosis.objective
     assert objective is not None
     movement, changed = gap.movement, gap.share_changed
-    nouns = Nouns.of(evidence.model, movement.role)
+    nouns = Nouns.from_model(evidence.model, movement.role)
     law = "Gram matrices that are equal up to a scale"
     remedy = (
         "Train with stronger regularisation: if it is weak, the random start stays in "

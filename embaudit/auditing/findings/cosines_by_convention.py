@@ -92,7 +92,7 @@ def _chosen(evidence: Evidence, title: str) -> Finding:
     model, diagnosis = evidence.model, evidence.diagnosis
     objective = diagnosis.objective
     assert objective is not None
-    predictions = Nouns.of(model, diagnosis.role).predictions
+    predictions = Nouns.from_model(model, diagnosis.role).predictions
     if is_alone(model):
         remedy = (
             "Read these cosines as one convention, and never compare them across "
@@ -121,7 +121,7 @@ def _chosen(evidence: Evidence, title: str) -> Finding:
 def _left_open_by_a_temperature(evidence: Evidence) -> Finding:
     """Report that a temperature fixes only the order between the sides."""
     diagnosis = evidence.diagnosis
-    nouns = Nouns.of(evidence.model, diagnosis.role)
+    nouns = Nouns.from_model(evidence.model, diagnosis.role)
     declared = evidence.declared_training
     depend = (
         "because these also depend on the temperature and on dimensions that one side "
@@ -162,7 +162,7 @@ def _finding(
         severity=Severity.TIP,
         kind=Kind.ASSUMED,
         scope=evidence.equivalence.scope,
-        rows=Nouns.of(evidence.model, role).cosines,
+        rows=Nouns.from_model(evidence.model, role).cosines,
         role=role,
         value=value,
         title=title,

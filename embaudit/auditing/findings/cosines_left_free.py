@@ -65,7 +65,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 def _left_free_by_training(evidence: Evidence) -> Finding:
     """Report a training that prefers none of the equivalent models."""
     model, diagnosis = evidence.model, evidence.diagnosis
-    nouns = Nouns.of(model, diagnosis.role)
+    nouns = Nouns.from_model(model, diagnosis.role)
     objective = diagnosis.objective
     assert objective is not None
     return _finding(
@@ -108,7 +108,7 @@ def _at_no_minimum(evidence: Evidence) -> Finding:
 def _left_free_by_predictions(evidence: Evidence) -> Finding:
     """Report cosines between the sides that leave the cosines within a side free."""
     model, diagnosis = evidence.model, evidence.diagnosis
-    nouns = Nouns.of(model, diagnosis.role)
+    nouns = Nouns.from_model(model, diagnosis.role)
     text = diagnosis.freedom.because
     if "left" in model.link.unit_sides:
         text += (
@@ -165,7 +165,7 @@ def _remedy(evidence: Evidence) -> str:
             "Rank by the dot product. If you load the other side, too, compare scores "
             "instead of vectors."
         )
-    items = Nouns.of(evidence.model, evidence.diagnosis.role).items
+    items = Nouns.from_model(evidence.model, evidence.diagnosis.role).items
     return (
         f"Compare {items} by cosines of the predictions, which are fixed. Only a test "
         "on your task shows whether these cosines suit it. Dot products of two "
@@ -189,7 +189,7 @@ def _finding(
         severity=Severity.ISSUE,
         kind=kind,
         scope=evidence.equivalence.scope,
-        rows=Nouns.of(evidence.model, role).cosines,
+        rows=Nouns.from_model(evidence.model, role).cosines,
         role=role,
         value=value,
         title=title,

@@ -65,7 +65,7 @@ def _freedom(
         severity=Severity.NOTE,
         kind=argued.kind,
         scope=evidence.equivalence.scope,
-        rows=Nouns.of(evidence.model, role).cosines,
+        rows=Nouns.from_model(evidence.model, role).cosines,
         role=role,
         value=value,
         witness=witness,
@@ -80,7 +80,7 @@ def _rearranged(
     pair_title = Pairs(role).titled(evidence.model)
     whole = evidence.model if evidence.uncut is None else evidence.uncut
     n_rows = len(whole.side(whole.side_name(role)).directed)
-    nouns = Nouns.of(evidence.model, role)
+    nouns = Nouns.from_model(evidence.model, role)
     return Finding(
         code="rearranged",
         severity=Severity.NOTE,
@@ -131,7 +131,7 @@ def what_would_decide(evidence: Evidence) -> Iterator[Finding]:
     elif missing is Missing.ROWS:
         yield _rows_missing(evidence, pinning)
     else:
-        cosines = Nouns.of(evidence.model, evidence.role).cosines
+        cosines = Nouns.from_model(evidence.model, evidence.role).cosines
         clause = pinning.to_decide or "no method here decides it"
         yield _undecided(
             evidence,
@@ -150,7 +150,7 @@ def _undecided(
         severity=Severity.NOTE,
         kind=kind,
         scope=AT_HAND,
-        rows=Nouns.of(evidence.model, evidence.role).cosines,
+        rows=Nouns.from_model(evidence.model, evidence.role).cosines,
         text=text,
     )
 

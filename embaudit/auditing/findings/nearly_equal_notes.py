@@ -20,7 +20,7 @@ def tolerance(evidence: Evidence) -> Iterator[Finding]:
     near = evidence.nearly_equal
     if near is None or near.tolerance is None:
         return
-    nouns = Nouns.of(evidence.model, near.role)
+    nouns = Nouns.from_model(evidence.model, near.role)
     yield Finding(
         code="certain",
         severity=Severity.NOTE,
@@ -42,7 +42,7 @@ def noise(evidence: Evidence) -> Iterator[Finding]:
     near = evidence.nearly_equal
     if near is None or near.noise is None:
         return
-    nouns = Nouns.of(evidence.model, near.role)
+    nouns = Nouns.from_model(evidence.model, near.role)
     yield Finding(
         code="stable",
         severity=Severity.NOTE,

@@ -63,7 +63,7 @@ def one_side(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model
     if model.left is not None or model.compared is not None:
         return
-    items = Nouns.of(model, evidence.role).items
+    items = Nouns.from_model(model, evidence.role).items
     yield Finding(
         code="one_side",
         severity=Severity.NOTE,
@@ -78,7 +78,7 @@ def given_inputs(evidence: Evidence) -> Iterator[Finding]:
     """Report that the left rows are data, which training did not learn."""
     if given_side(evidence.model) not in evidence.model.sides:
         return
-    nouns = Nouns.of(evidence.model, "left")
+    nouns = Nouns.from_model(evidence.model, "left")
     yield Finding(
         code="data",
         severity=Severity.NOTE,
@@ -143,7 +143,7 @@ def _about_one_table(evidence: Evidence, code: str, text: str) -> Finding:
         severity=Severity.NOTE,
         kind=Kind.ASSUMED,
         scope=evidence.equivalence.scope,
-        rows=Nouns.of(evidence.model, "right").cosines,
+        rows=Nouns.from_model(evidence.model, "right").cosines,
         role="right",
         text=text,
     )
@@ -170,7 +170,7 @@ def predicted(evidence: Evidence) -> Iterator[Finding]:
 
 def _cosines(evidence: Evidence, movement: Movement) -> Finding:
     """Report how far cosines are from prediction cosines."""
-    nouns = Nouns.of(evidence.model, movement.role)
+    nouns = Nouns.from_model(evidence.model, movement.role)
     value = movement.mean_abs
     agreement = agreement_of(movement)
     if agreement is Agreement.EQUAL:
@@ -206,7 +206,7 @@ def _cosines(evidence: Evidence, movement: Movement) -> Finding:
 
 def _lists(evidence: Evidence, movement: Movement) -> Finding:
     """Report the share of neighbours that stays by the predictions."""
-    nouns = Nouns.of(evidence.model, movement.role)
+    nouns = Nouns.from_model(evidence.model, movement.role)
     changed = 1 - movement.top_n_overlap
     is_large = changes_lists(movement)
     n_rows = counted(movement.n_lists, nouns.item)

@@ -27,7 +27,7 @@ def made_of_predictions(evidence: Evidence) -> Iterator[Finding]:
         severity=Severity.NOTE,
         kind=Kind.ASSUMED,
         scope=AT_HAND,
-        rows=Nouns.of(evidence.model, diagnosis.role).cosines,
+        rows=Nouns.from_model(evidence.model, diagnosis.role).cosines,
         role=diagnosis.role,
         text="These vectors were made to hold the cosines of a model's predictions.",
     )
@@ -38,7 +38,7 @@ def order(evidence: Evidence) -> Iterator[Finding]:
     diagnosis = evidence.diagnosis
     if diagnosis.case is not Case.TEMPERATURE:
         return
-    nouns = Nouns.of(evidence.model, diagnosis.role)
+    nouns = Nouns.from_model(evidence.model, diagnosis.role)
     declared = evidence.declared_training
     if is_alone(evidence.model):
         text = (
@@ -96,7 +96,7 @@ def second_table(evidence: Evidence) -> Iterator[Finding]:
         severity=Severity.NOTE,
         kind=Kind.ASSUMED,
         scope=AT_HAND,
-        rows=Nouns.of(evidence.model, diagnosis.role).cosines,
+        rows=Nouns.from_model(evidence.model, diagnosis.role).cosines,
         role=diagnosis.role,
         text=(
             "Training multiplied these rows with a second set, which was not loaded "

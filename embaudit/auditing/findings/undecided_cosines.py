@@ -50,7 +50,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
     diagnosis = evidence.diagnosis
     if diagnosis.case is not Case.UNDECIDED:
         return
-    nouns = Nouns.of(evidence.model, diagnosis.role)
+    nouns = Nouns.from_model(evidence.model, diagnosis.role)
     # Distances leave this undecided only if all rows are equal, so nothing can move.
     measures_distances = evidence.model.link.measures_distances
     yield Finding(

@@ -112,7 +112,7 @@ def _without_a_law(evidence: Evidence) -> Finding:
     """Report a training for which no law is known."""
     objective = evidence.diagnosis.objective
     assert objective is not None
-    predictions = Nouns.of(evidence.model).predictions
+    predictions = Nouns.from_model(evidence.model).predictions
     compared = "scores" if is_alone(evidence.model) else "predictions"
     return _finding(
         evidence,
@@ -136,7 +136,7 @@ def _finding(evidence: Evidence, *, title: str, text: str, remedy: str) -> Findi
         severity=Severity.TIP,
         kind=Kind.UNDECIDED,
         scope=evidence.equivalence.scope,
-        rows=Nouns.of(evidence.model, role).cosines,
+        rows=Nouns.from_model(evidence.model, role).cosines,
         role=role,
         value=evidence.diagnosis.mean_move,
         title=title,

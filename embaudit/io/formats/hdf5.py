@@ -326,7 +326,7 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
     has_link = "link" in contents.fields or request.link is not None
     if not has_two_tables or has_link or not layers:
         return contents
-    link = Source.of("its Dot layer", _link_of_product(layers, where))
+    link = Source.from_value("its Dot layer", _link_of_product(layers, where))
     return replace(contents, fields={**contents.fields, "link": link})
 
 

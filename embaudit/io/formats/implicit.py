@@ -90,7 +90,7 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
             "the last column of user_factors", lambda: split().left_bias
         )
     if extra == 1:
-        fields["link"] = Source.of("that it has item biases alone", "ranking")
+        fields["link"] = Source.from_value("that it has item biases alone", "ranking")
     if "regularization" in stored.tensors:
         fields["objective"] = Source(
             "", lambda: trained_with(stored["regularization"], split())

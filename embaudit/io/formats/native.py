@@ -77,7 +77,7 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     fields["offset"] = Source("offset", lambda: _scalar(stored, "offset", "f"))
     objective = _scalar(stored, "objective", "U")
     if objective:
-        fields["objective"] = Source.of("objective", objective)
+        fields["objective"] = Source.from_value("objective", objective)
     if NORM in stored.tensors:
         fields["final_norm"] = Source(
             NORM, partial(_norm, stored), stored.tensors[NORM].shape

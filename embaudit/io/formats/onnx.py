@@ -95,13 +95,13 @@ def read(path: Path, request: Request) -> Contents:
         return Contents(fields)
     if head.biases:
         name, _ = head.biases[0]
-        fields["right_bias"] = Source.of(name, _total_bias(head, path))
+        fields["right_bias"] = Source.from_value(name, _total_bias(head, path))
     if head.has_softmax:
-        fields["link"] = Source.of("a softmax", "softmax")
+        fields["link"] = Source.from_value("a softmax", "softmax")
     else:
-        fields["link"] = Source.of("the kind asked for", "softmax")
+        fields["link"] = Source.from_value("the kind asked for", "softmax")
     if head.labels is not None:
-        fields["right_names"] = Source.of("its class labels", head.labels)
+        fields["right_names"] = Source.from_value("its class labels", head.labels)
     return Contents(fields, roles=OF_HEAD)
 
 

@@ -346,7 +346,7 @@ def read(path: Path, request: Request) -> Contents:
     fields = dict(contents.fields)
     texts = {name: str(text) for name, text in checkpoint.metadata.items()}
     for field, value in fields_in(texts, request.kind).items():
-        fields[field] = Source.of("the metadata", value)
+        fields[field] = Source.from_value("the metadata", value)
     if "right_names" not in fields:
         n_rows = layout.n_rows(checkpoint.tensors)
         if layout.head and n_rows == 1:
@@ -366,7 +366,7 @@ def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, So
     except ValueError:
         names = None
     if isinstance(names, list) and len(names) == n_rows:
-        return {"right_names": Source.of("the metadata", list(map(str, names)))}
+        return {"right_names": Source.from_value("the metadata", list(map(str, names)))}
     if not layout.head:
         return {}
     folder = checkpoint.path.parent
@@ -432,13 +432,13 @@ def write(file: IO[bytes], draft: Draft) -> None:
     tensors = {f"{name}.weight": draft.right}
     bias = draft.fields.get("right_bias")
     if bias is not None:
-        tensors[f"{name}.bias"] = Stream.of(bias)
+        tensors[f"{name}.bias"] = Stream.from_array(bias)
     ids = draft.fields.get("right_ids")
     if ids is not None:
-        tensors["item_ids"] = Stream.of(ids.astype("<i8"))
+        tensors["item_ids"] = Stream.from_array(ids.astype("<i8"))
     counts = draft.fields.get("right_counts")
     if counts is not None:
-        tensors["item_counts"] = Stream.of(counts)
+        tensors["item_counts"] = Stream.from_array(counts)
     metadata = dict(draft.metadata)
     names = draft.fields.get("right_names")
     if names is not None:

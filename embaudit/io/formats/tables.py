@@ -945,9 +945,11 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
             fields.setdefault("right_names", fields["right_ids"])
         if not keeps_ids:
             fields.pop("right_ids", None)
-        fields["link"] = Source.of("", "softmax")
+        fields["link"] = Source.from_value("", "softmax")
         roles = OF_HEAD
-    fields |= {name: Source.of("the metadata", value) for name, value in stored.items()}
+    fields |= {
+        name: Source.from_value("the metadata", value) for name, value in stored.items()
+    }
     # The number of rows of a text is known only when all of it is read.
     rows = None
     if table.arrow is not None:
@@ -1105,7 +1107,7 @@ def columns_of(draft: Draft) -> dict[str, NDArray[Any]]:
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> columns_of(Draft.of(FactorModel.from_vectors([[1.0], [2.0]])))
+    >>> columns_of(Draft.from_model(FactorModel.from_vectors([[1.0], [2.0]])))
     {'id': array([0, 1])}
     """
     columns = {"id": draft.tokens}

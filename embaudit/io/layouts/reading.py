@@ -164,7 +164,7 @@ def contents_of_layout(
         stored = Config() if config is None else config
         cap = stored.soft_cap
         link = softmax_link(soft_cap=cap) if cap else "softmax"
-        fields["link"] = Source.of("its name", link)
+        fields["link"] = Source.from_value("its name", link)
         fields["tying"] = Source("", partial(_tying, arrays, layout.right, stored))
         if layout.n_rows(tensors) == 1:
             fields |= _two_labels_of(fields)
@@ -269,7 +269,7 @@ def _tying(arrays: Arrays, head: str, config: Config) -> Tying | None:
 def _two_labels_of(fields: Mapping[str, Source]) -> dict[str, Source]:
     """Return weights and bias of two labels for a head that stores one row."""
     weight = fields["right"]
-    bias = fields.get("right_bias", Source.of("", np.zeros(1)))
+    bias = fields.get("right_bias", Source.from_value("", np.zeros(1)))
     # Weights and bias are completed together, when the first of them is read.
     both = cache(lambda: two_labels(weight.read(), bias.read()))
     return {

@@ -82,7 +82,7 @@ def read_anndata(data: Any, request: Request) -> Contents:
         )
     rows = np.asarray(data.obsm[name])
     contents = read_array(rows, replace(request, weight=None))
-    ids = Source.of("obs_names", np.asarray(data.obs_names))
+    ids = Source.from_value("obs_names", np.asarray(data.obs_names))
     return replace(contents, fields={**contents.fields, "right_ids": ids})
 
 

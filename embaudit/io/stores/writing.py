@@ -58,7 +58,7 @@ def row_batches(draft: Draft) -> Iterator[Rows]:
     --------
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0], [2.0]], ids=["a", "b"])
-    >>> [rows.ids for rows in row_batches(Draft.of(model))]
+    >>> [rows.ids for rows in row_batches(Draft.from_model(model))]
     [['a', 'b']]
     """
     columns = columns_of(draft)
@@ -110,7 +110,7 @@ def arrow_batches(draft: Draft) -> Iterator[pa.RecordBatch]:
     --------
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0], [2.0]], ids=["a", "b"])
-    >>> next(arrow_batches(Draft.of(model))).to_pylist()
+    >>> next(arrow_batches(Draft.from_model(model))).to_pylist()
     [{'id': 'a', 'vector': [1.0]}, {'id': 'b', 'vector': [2.0]}]
     """
     import pyarrow as pa

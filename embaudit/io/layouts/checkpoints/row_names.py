@@ -187,7 +187,7 @@ def named_by(rows: RowNames | None) -> dict[str, Source]:
     if rows is None:
         return {}
     names = Source(rows.source, lambda: rows.names, (rows.n_known,))
-    return {"right_names": names, "right_aside": Source.of("", rows.aside)}
+    return {"right_names": names, "right_aside": Source.from_value("", rows.aside)}
 
 
 def tokens_beside(folder: Path, contents: Contents) -> dict[str, Source]:
