@@ -213,24 +213,34 @@ def _is_diagonal(group: GaugeGroup) -> bool:
     return group.constraints == Diagonal.constraints
 
 
-def _budgets(group: GaugeGroup) -> list[Budget]:
-    """List the budgets of the search in turn, each with more gauges than the last."""
-    # The search visits all maps within the budget, so it could leave a set with other
-    # constraints.
+def _has_budgets(group: object) -> bool:
+    """Return True for a set of gauges with budgets that the search can spend.
+
+    The search visits all maps within the budgets, so it could leave a set with other
+    constraints.
+    """
+    if not isinstance(group, GaugeGroup):
+        return False
+    if group.max_condition is None or group.max_shift is None:
+        return False
     is_general = group.constraints == GeneralLinear.constraints
     if isinstance(group, Affine):
-        is_searched = is_general
-    else:
-        is_searched = group.max_shift == 0 and (is_general or _is_diagonal(group))
-    if not is_searched or group.max_condition is None or group.max_shift is None:
+        return is_general
+    return group.max_shift == 0 and (is_general or _is_diagonal(group))
+
+
+def _budgets(group: GaugeGroup) -> list[Budget]:
+    """List the budgets of the search in turn, each with more gauges than the last."""
+    if not _has_budgets(group):
         limited = (
             "Diagonal or GeneralLinear with a max_condition, "
             "or Affine with that and a max_shift"
         )
         raise must_be("group", limited, group, "an attack needs a budget to spend")
+    assert group.max_condition is not None
     window = 2 * float(np.log(group.max_condition))
     budgets = [Budget(window, is_diagonal=True)]
-    if is_general:
+    if group.constraints == GeneralLinear.constraints:
         budgets.append(Budget(window))
     if group.max_shift:
         budgets.append(Budget(window, radius=float(group.max_shift)))
