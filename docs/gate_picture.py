@@ -67,7 +67,7 @@ def gate_picture() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}">',
         f'<rect x="1" y="1" width="{WIDTH - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>',
         _text(LEFT, 34, title, size=16, weight=600),
-        _text(LEFT, 58, "What the first night found was looked at and is the baseline.", colour=SOFT),
+        _text(LEFT, 58, "The findings of the first night were reviewed and are the baseline.", colour=SOFT),
         *(_text(_column(at), TOP - 14, night, weight=600) for at, night in enumerate(outcomes)),
         *_rows(findings, list(outcomes.values())),
         "</svg>\n",
