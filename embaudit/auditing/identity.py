@@ -103,7 +103,8 @@ def score_sample(model: FactorModel) -> dict[str, Any] | None:
     Return None for a model of one side alone, unless its rows are compared with each
     other. The rows with the smallest hashes of ids are taken, so models with nearly the
     same ids have nearly the same sample. A row without an id is named "row" and its
-    number.
+    number. Rows of zeros are listed under "zero": their scores depend on biases only,
+    so there is nothing of their own that could be compared with a later model.
 
     Examples
     --------
@@ -121,7 +122,11 @@ def score_sample(model: FactorModel) -> dict[str, Any] | None:
         # a change of all other scores. Replace it by the mean of the others.
         n_others = max(1, len(scores) - 1)
         np.fill_diagonal(scores, (scores.sum(axis=1) - np.diag(scores)) / n_others)
-        return _record(model.right_side, right, model.right_side, right, scores)
+        record = _record(model.right_side, right, model.right_side, right, scores)
+        if model.link.measures_distances:
+            # The origin is a point like any other.
+            record["zero"] = {"left": [], "right": []}
+        return record
     if model.left is None:
         return None
     left = _sampled(model.side("left"))
@@ -141,7 +146,8 @@ def score_change(
 
     Return None if the samples share too few rows, or if the scores of every row are
     constant. The scale and the mean of a row do not count, because rankings and
-    probabilities leave them open.
+    probabilities leave them open. Rows of zeros of the first model are skipped, because
+    a row that gets a vector later, for example a new user, had no scores of its own.
 
     Examples
     --------
@@ -217,8 +223,12 @@ def _shared_scores(
 def _shared_names(
     before: Mapping[str, Any], now: Mapping[str, Any], side: SideName
 ) -> list[str]:
-    """Return the names of the rows of a side that are in both samples, sorted."""
-    return sorted(set(map(str, before[side])) & set(map(str, now[side])))
+    """Return the names of the rows of a side that are in both samples, sorted.
+
+    Rows of zeros of the first model are skipped.
+    """
+    zero = set(map(str, before.get("zero", {}).get(side, [])))
+    return sorted((set(map(str, before[side])) - zero) & set(map(str, now[side])))
 
 
 def _names(side: Side, rows: Indices) -> list[str]:
@@ -252,6 +262,10 @@ def _record(
         "left": _names(left, rows),
         "right": _names(right, columns),
         "values": values,
+        "zero": {
+            "left": _names(left, rows[left.norms[rows] == 0]),
+            "right": _names(right, columns[right.norms[columns] == 0]),
+        },
     }
 
 

@@ -16,7 +16,7 @@ from embaudit.core.plain import plain_dict
 from embaudit.core.tolerances import SAME_SCORES, TIE
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import sample_rows
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import (
     Equivalence,
     largest_gap,
@@ -164,18 +164,19 @@ def agreement(
     has_same_undefined = _rescale(old, new)
     if is_one_table:
         old, new, is_unlike = _without_self(old, new, rows[:, None] == columns)
-        flags_by_side = [(is_unlike, right.before[rows], weights[1])]
+        shares = [
+            _unlike_shares(before, "right", is_unlike, right.before[rows], weights[1])
+        ]
     else:
         left_flags, right_flags = unlike_rows(old, new)
-        flags_by_side = [
-            (left_flags, left.before[rows], weights[0]),
-            (right_flags, right.before[columns], weights[1]),
+        shares = [
+            _unlike_shares(before, "left", left_flags, left.before[rows], weights[0]),
+            _unlike_shares(
+                before, "right", right_flags, right.before[columns], weights[1]
+            ),
         ]
-    unlike = tuple(float(flags.mean()) for flags, _, _ in flags_by_side)
-    weighted_unlike = tuple(
-        weight.mean(flags.astype(np.float64), drawn)
-        for flags, drawn, weight in flags_by_side
-    )
+    unlike = tuple(share for share, _ in shares)
+    weighted_unlike = tuple(weighted for _, weighted in shares)
     correlations = row_correlations(old, new)
     score_correlation = 0.0
     if np.isfinite(correlations).any():
@@ -211,6 +212,31 @@ def agreement(
         same=bool(predict_the_same),
         links=(before.link.name, after.link.name),
     )
+
+
+def _unlike_shares(
+    before: FactorModel,
+    side: SideName,
+    is_unlike: NDArray[np.bool_],
+    rows: Indices,
+    weights: RowWeights,
+) -> tuple[float, float]:
+    """Return the share of the rows of a side that have other scores.
+
+    Rows of zeros of the first model are skipped, because a row that has got a vector,
+    for example a new user, had no scores of its own.
+
+    Returns
+    -------
+    tuple of float
+        The share of the rows, and the share of their weights.
+    """
+    if not before.link.measures_distances:
+        had_vector = before.side(side).norms[rows] > 0
+        is_unlike, rows = is_unlike[had_vector], rows[had_vector]
+    if not len(rows):
+        return 0.0, 0.0
+    return float(is_unlike.mean()), weights.mean(is_unlike.astype(np.float64), rows)
 
 
 def _scores(model: FactorModel, left: Indices, right: Indices) -> Floats:

@@ -81,6 +81,27 @@ def test_items_whose_vectors_are_negated_are_counted_as_moved():
     assert change.moved_columns == 2
 
 
+def with_zeros(side, n=5):
+    """Return the pair of tables with zeros in the first rows of one side."""
+    rows = np.array(PAIR.factors(side))
+    rows[:n] = 0
+    return PAIR.replace(**{side: rows})
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_rows_of_zeros_that_get_a_vector_are_not_compared(side):
+    change = score_change(score_sample(with_zeros(side)), score_sample(PAIR))
+    assert (change.moved_rows, change.moved_columns) == (0, 0)
+    expected = {"left": (35, 30), "right": (40, 25)}[side]
+    assert (change.n_rows, change.n_columns) == expected
+
+
+def test_rows_whose_vectors_become_zero_are_compared():
+    change = score_change(score_sample(PAIR), score_sample(with_zeros("left")))
+    assert change.n_rows == 40
+    assert change.moved_rows > 0
+
+
 @pytest.mark.parametrize(
     "other",
     [

@@ -217,6 +217,28 @@ def test_rows_of_one_table_are_unlike_if_their_similarities_hardly_correlate(com
     assert unlike[0] == pytest.approx(expected, abs=0.1)
 
 
+def with_zero_users(model):
+    """Return a model whose first ten users have vectors of zeros."""
+    users = np.array(model.left)
+    users[:10] = 0
+    return model.replace(left=users)
+
+
+DRAW_OF_ZEROS = np.random.default_rng(3)
+FORTY_USERS = FactorModel.from_user_item(
+    DRAW_OF_ZEROS.normal(size=(40, 4)), DRAW_OF_ZEROS.normal(size=(30, 4))
+)
+
+
+def test_users_of_zeros_that_get_a_vector_are_not_unlike():
+    assert agreement_of(with_zero_users(FORTY_USERS), FORTY_USERS).unlike == (0, 0)
+
+
+def test_users_whose_vectors_become_zero_are_compared():
+    share, _ = agreement_of(FORTY_USERS, with_zero_users(FORTY_USERS)).unlike
+    assert 0 < share <= 10 / 40
+
+
 @pytest.mark.parametrize("compared", ["cosine", "dot"])
 def test_a_table_of_vectors_agrees_with_itself(compared):
     model = two_tables(compared)[0]

@@ -20,8 +20,9 @@ ENTRY = Entry(
     measured=(
         "The JSON of an audit keeps the scores of up to 100 rows of each side, chosen "
         "by their ids. With `--baseline`, the audit correlates the scores of each of "
-        "these rows with the scores of the same row in the baseline. A model of one "
-        "side alone has no scores, unless its rows are compared with each other."
+        "these rows with the scores of the same row in the baseline. Rows of zeros of "
+        "the baseline are skipped, because they had no scores of their own. A model of "
+        "one side alone has no scores, unless its rows are compared with each other."
     ),
     reported=(
         "If the mean correlation of the rows is below 0.5. Also if the correlation is "
