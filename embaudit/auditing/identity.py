@@ -227,8 +227,9 @@ def _shared_names(
 
     Rows of zeros of the first model are skipped.
     """
-    zero = set(map(str, before.get("zero", {}).get(side, [])))
-    return sorted((set(map(str, before[side])) - zero) & set(map(str, now[side])))
+    shared = set(map(str, before[side])) & set(map(str, now[side]))
+    zero = before.get("zero", {}).get(side, [])
+    return sorted(shared - set(map(str, zero)))
 
 
 def _names(side: Side, rows: Indices) -> list[str]:

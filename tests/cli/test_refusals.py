@@ -53,7 +53,7 @@ REFUSED = {
         ("model.npz --objective magic", "`embaudit explain objectives`"),
         ("model.npz --role magic", "--role must be one of"),
         ("model.npz --served magic", "--served must be one of cosine, dot, l2; got"),
-        ("model.npz --groups magic", "one of canonical, diagonal, linear"),
+        ("model.npz --groups magic", "one of canonical, affine, diagonal"),
         ("model.npz --groups translation", "a family that keeps the scores"),
         ("unit.npy --compared cosine --groups linear", "keeps the cosines"),
         ("model.npz --n-gauges 0", "--n-gauges must be an integer from 1"),

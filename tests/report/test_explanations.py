@@ -416,7 +416,7 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
             [
                 "The predictions pin the cosines within each side",
                 "The item rows alone fix every number of a metric.",
-                "3 of 3 numbers",
+                "has 3 numbers, and the rows fix all of them",
             ],
         ),
         (
@@ -424,7 +424,7 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
             [
                 "Whether the predictions pin the cosines within each side is undecided.",
                 "No side alone fixes every number of a metric",
-                "2 of 3 numbers",
+                "has 3 numbers, and the rows fix 2 of them",
             ],
         ),
         (
