@@ -24,7 +24,7 @@ from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, down, drawn_of, in_decimals, percent, up
 from embaudit.errors import must_be
 from embaudit.linalg.pairs import pair_cosines
-from embaudit.linalg.rows import unit_rows
+from embaudit.linalg.rows import PASS_BYTES, unit_rows
 from embaudit.linalg.unrelated_pairs import (
     UnrelatedPairs,
     checked_groups,
@@ -145,7 +145,8 @@ class Levels(Result):
             n_cosines = np.bincount(n_reached, minlength=len(rising) + 1)
             return np.cumsum(n_cosines)[: len(rising)]
 
-        blocks = row_blocks(len(first), len(second))
+        # A count holds several arrays of the size of a block.
+        blocks = row_blocks(len(first), len(second), budget=PASS_BYTES)
         totals = sum(parallel_map(count, blocks), np.zeros(len(rising), dtype=np.int64))
         counts = np.empty(len(rising), dtype=np.int64)
         counts[order] = totals
