@@ -89,21 +89,21 @@ def test_a_model_trained_anew_passes(gate):
 
 def test_lost_rows_and_another_scale_of_all_scores_are_named(gate):
     some = gate(items=ITEMS[:855])
-    assert (some[0], "; beside the baseline: 855 items (baseline: 900)" in some[1]) == (
+    assert (some[0], "; unlike the baseline: 855 items (baseline: 900)" in some[1]) == (
         0,
         True,
     )
     large = gate("--junit", "new.xml", items=3 * ITEMS)
     assert (
         large[0],
-        "; beside the baseline: scores are 3 times the baseline's" in large[1],
+        "; unlike the baseline: scores are 3 times the baseline's" in large[1],
     ) == (
         0,
         True,
     )
     assert ET.parse("new.xml").findtext("system-out") == large[1]
     assert (
-        "beside the baseline"
+        "unlike the baseline"
         not in gate(items=1.05 * np.vstack([ITEMS, ITEMS[:9] + 0.1]))[1]
     )
 

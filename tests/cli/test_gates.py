@@ -84,7 +84,7 @@ def _baseline(embaudit, inputs):
         ),
         # A gauge of κ = 3 took the twin further away from other equivalent models.
         ("twin.npz --fail-on tip", 1, "gate: stops at EMB101 items (issue, worse"),
-        ("fewer.npz --fail-on tip", 0, "beside the baseline: 25 items (baseline: 30)"),
+        ("fewer.npz --fail-on tip", 0, "unlike the baseline: 25 items (baseline: 30)"),
         ("shuffled.npz --fail-on tip", 1, "gate: stops at EMB002 (issue"),
         ("shuffled.npz --fail-on never", 0, "gate: passes; new or worse: EMB002"),
         (

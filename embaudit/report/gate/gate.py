@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -426,32 +426,34 @@ class Outcome:
 
     def __str__(self) -> str:
         """Write the last line of the screen: what the gate decides, and why."""
-        # An audit that failed can vouch for no finding, so this goes before all of
-        # them.
+        # An audit that failed can vouch for no finding, so this comes first.
         if not self.predictions_hold:
-            return "gate: stops, since the audit itself failed: predictions did not stay the same"
+            return (
+                "gate: stops, since the audit itself failed: predictions did not stay "
+                "the same"
+            )
         if self.gate.written:
-            made = f"{self.gate.written} is the baseline from now on, with {counted(len(self.judged), 'finding')}"
-            return f"gate: passes; {made}: leave --json out next time"
-        named: dict[str, Sequence[Any]] = {
-            "beside the baseline": self.unlike,
-            "new or worse": [each for each in self.news if not each.stops],
-            "not counted": [
-                each for each in self.judged if each.status in ("ignored", "known")
-            ],
-        }
-        start = (
-            f"gate: stops at {', '.join(map(str, self.stopped_by))}"
-            if self.stopped_by
-            else "gate: passes"
-        )
-        return "; ".join(
-            [
-                start,
-                *(
-                    f"{name}: {', '.join(map(str, some))}"
-                    for name, some in named.items()
-                    if some
-                ),
-            ]
-        )
+            findings = counted(len(self.judged), "finding")
+            return (
+                f"gate: passes; {self.gate.written} is the baseline from now on, with "
+                f"{findings}: omit --json next time"
+            )
+        parts = ["gate: passes"]
+        if self.stopped_by:
+            parts = [f"gate: stops at {_listed(self.stopped_by)}"]
+        if self.unlike:
+            parts.append(f"unlike the baseline: {_listed(self.unlike)}")
+        passing_news = [judged for judged in self.news if not judged.stops]
+        if passing_news:
+            parts.append(f"new or worse: {_listed(passing_news)}")
+        not_counted = [
+            judged for judged in self.judged if judged.status in ("ignored", "known")
+        ]
+        if not_counted:
+            parts.append(f"not counted: {_listed(not_counted)}")
+        return "; ".join(parts)
+
+
+def _listed(values: Iterable[Any]) -> str:
+    """Write values in one line, separated by commas."""
+    return ", ".join(map(str, values))

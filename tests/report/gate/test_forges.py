@@ -103,7 +103,7 @@ def test_markdown_is_a_table_of_findings_with_the_gate_below(gate):
         "| | code | finding | what to do |\n|---|---|---|---|\n"
         "| tip, ignored | EMB401 | Some rows are copies. EMB401 | Mend it. |\n"
     )
-    stop = "gate: stops at EMB307 items (issue: --fail-on tip); beside the baseline: "
+    stop = "gate: stops at EMB307 items (issue: --fail-on tip); unlike the baseline: "
     stop += "predictions not compared, as there are no scores to compare"
     assert (
         f"\n**{stop}; not counted: EMB401 items (tip, ignored), EMB404 items (tip, known)**\n"
