@@ -198,7 +198,7 @@ class ArrowTable:
                     size += _length_of_texts(chunk)
                     require_sense(size, packed)
                 chunks.append(chunk.cast(kind))
-            except ValueError as error:
+            except (ValueError, NotImplementedError) as error:
                 raise damaged(self.path, error) from error
         column = pa.chunked_array(chunks, kind)
         if len(column) != self.rows:

@@ -75,14 +75,16 @@ def as_ids(column: pa.ChunkedArray | list[str]) -> pa.ChunkedArray:
     --------
     >>> as_ids(["7", "-5"]).to_pylist(), as_ids(["7", "007"]).to_pylist()
     ([7, -5], ['7', '007'])
-    >>> as_ids(["-0", str(10**20)]).to_pylist()
-    ['-0', '100000000000000000000']
+    >>> as_ids(["-0", str(10**20)]).to_pylist(), as_ids([]).to_pylist()
+    (['-0', '100000000000000000000'], [])
     """
     import pyarrow as pa
     from pyarrow import compute
 
     if not isinstance(column, pa.ChunkedArray):
-        column = pa.chunked_array([column])
+        column = pa.chunked_array([pa.array(column, pa.string())])
+    if not len(column):
+        return column
     # As a dictionary, each distinct id is matched and converted once.
     column = column.dictionary_encode().unify_dictionaries()
     texts = compute.utf8_trim_whitespace(column.chunk(0).dictionary)
