@@ -169,7 +169,7 @@ class GaugeGroup(ABC):
         The length of a shift is measured before M acts. So the inverse of a stretch
         after a bounded shift can have a longer shift.
         """
-        return IDENTITY in self.constraints or self.max_shift in (None, 0)
+        return self._is_orthogonal or self.max_shift in (None, 0)
 
     @abstractmethod
     def sample(self, *, rng: RNG = 0) -> Gauge:

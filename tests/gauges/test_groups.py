@@ -82,6 +82,27 @@ class TestPermutations(GaugeGroupContract):
     groups = st.builds(Permutations, st.integers(2, 5))
 
 
+@dataclass(frozen=True)
+class RigidMotions(GaugeGroup):
+    """Rotations with a bounded shift, which keep the length of each other's shifts."""
+
+    kind = "rigid motion"
+    title = "rigid motions"
+    constraints = Orthogonal.constraints
+    rank: int
+    max_condition = 1.0
+    max_shift: float | None = 1.0
+
+    def sample(self, *, rng: np.random.Generator | int | None = None) -> Gauge:
+        draw = np.random.default_rng(rng)
+        shift = Translation(self.rank, max_shift=self.max_shift).sample(rng=draw)
+        return shift @ Orthogonal(self.rank).sample(rng=draw)
+
+
+class TestRigidMotions(GaugeGroupContract):
+    groups = st.builds(RigidMotions, st.integers(2, 5))
+
+
 def test_every_group_has_its_laws_and_its_strategy() -> None:
     tested = {
         name.removeprefix("Test") for name in globals() if name.startswith("Test")
