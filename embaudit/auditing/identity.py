@@ -122,21 +122,12 @@ def score_sample(model: FactorModel) -> dict[str, Any] | None:
         # a change of all other scores. Replace it by the mean of the others.
         n_others = max(1, len(scores) - 1)
         np.fill_diagonal(scores, (scores.sum(axis=1) - np.diag(scores)) / n_others)
-        record = _record(model.right_side, right, model.right_side, right, scores)
-        if model.link.measures_distances:
-            # The origin is a point like any other.
-            record["zero"] = {"left": [], "right": []}
-        return record
+        return _record(model, "right", right, right, scores)
     if model.left is None:
         return None
     left = _sampled(model.side("left"))
-    return _record(
-        model.side("left"),
-        left,
-        model.right_side,
-        right,
-        model.take(left=left, right=right).scores(),
-    )
+    scores = model.take(left=left, right=right).scores()
+    return _record(model, "left", left, right, scores)
 
 
 def score_change(
@@ -249,8 +240,13 @@ def _sampled(side: Side) -> Indices:
 
 
 def _record(
-    left: Side, rows: Indices, right: Side, columns: Indices, scores: Floats
+    model: FactorModel,
+    row_side: SideName,
+    rows: Indices,
+    columns: Indices,
+    scores: Floats,
 ) -> dict[str, Any]:
+    """Return the names and the scores of some rows of a side with some right rows."""
     scores = np.nan_to_num(scores)
     centred = scores - scores.mean(axis=1, keepdims=True)
     # If the scores of a row are equal up to rounding, their differences are noise, so
@@ -260,14 +256,23 @@ def _record(
     # Three digits, because changes that matter show in the second one.
     values = [[float(f"{x:.3g}") for x in row] for row in centred]
     return {
-        "left": _names(left, rows),
-        "right": _names(right, columns),
+        "left": _names(model.side(row_side), rows),
+        "right": _names(model.right_side, columns),
         "values": values,
         "zero": {
-            "left": _names(left, rows[left.norms[rows] == 0]),
-            "right": _names(right, columns[right.norms[columns] == 0]),
+            "left": _names_of_zeros(model, row_side, rows),
+            "right": _names_of_zeros(model, "right", columns),
         },
     }
+
+
+def _names_of_zeros(model: FactorModel, side: SideName, rows: Indices) -> list[str]:
+    """Return the names of the rows that have no scores of their own."""
+    if model.link.measures_distances:
+        # The origin has a distance to other points, like any other point.
+        return []
+    is_zero = model.side(side).norms[rows] == 0
+    return _names(model.side(side), rows[is_zero])
 
 
 def _part(sample: Mapping[str, Any], rows: list[str], columns: list[str]) -> Floats:
