@@ -57,8 +57,8 @@ def compare(
         bool,
         typer.Option(
             "--copy",
-            help="Each file after the first one holds the same vectors in fewer bits or "
-            "dimensions. Say which lists of nearest rows it keeps.",
+            help="Each file after the first one holds the same vectors in fewer bits "
+            "or dimensions. Say which lists of nearest rows it keeps.",
             rich_help_panel="Copies",
         ),
     ] = False,

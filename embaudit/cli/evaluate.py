@@ -72,7 +72,8 @@ def evaluate(
     separator: Annotated[
         Text,
         Option(
-            help="Text between several labels of one item; '' if each text is one label.",
+            help="Text between several labels of one item; '' if each text is one "
+            "label.",
             show_default="detected",
         ),
     ] = None,

@@ -105,8 +105,8 @@ def fix(
     role: Annotated[
         Text,
         Option(
-            help="Side to write: right (item) or left (user). The default is both sides "
-            "if the vectors keep the predictions of a model, and right otherwise."
+            help="Side to write: right (item) or left (user). The default is both "
+            "sides if the vectors keep the predictions of a model, and right otherwise."
         ),
     ] = None,
     dimensions: Annotated[

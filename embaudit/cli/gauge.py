@@ -114,12 +114,14 @@ def gauge(
         written.append(out)
     console = make_console(quiet=quiet)
     if equal.basis is not None and equal.rank < model.rank:
-        spanned = f"{model.rank:,} columns, of which the rows span {equal.basis.shape[1]:,} dimensions at most"
-        console.print(f"{spanned}: only these are changed", markup=False)
-    console.print(
-        f"{equal.name}, condition number {equal.condition_number:.4g}: {after!r} → {out}",
-        markup=False,
-    )
+        n_spanned = equal.basis.shape[1]
+        console.print(
+            f"{model.rank:,} columns, of which the rows span {n_spanned:,} dimensions "
+            "at most: only these are changed",
+            markup=False,
+        )
+    condition = f"condition number {equal.condition_number:.4g}"
+    console.print(f"{equal.name}, {condition}: {after!r} → {out}", markup=False)
     if after.objective != model.objective:
         console.print(
             f"objective {model.objective} dropped: this model is no minimiser of it",

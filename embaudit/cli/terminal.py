@@ -148,8 +148,9 @@ class Workers:
             # Errors of Dask itself, also when its client closes.
             if self.dask is None or not _is_of_dask(error):
                 raise
+            error_type = type(error).__name__
             raise InputError(
-                f"the Dask scheduler at {self.dask} went away ({type(error).__name__}); "
+                f"the Dask scheduler at {self.dask} went away ({error_type}); "
                 "start it, and run the command again."
             ) from error
 
@@ -177,7 +178,7 @@ def _client(address: str) -> Any:
 
 
 def _is_of_dask(error: Exception) -> bool:
-    """Return True for errors of Dask's own types, of its code and of its connections."""
+    """Return True for errors of Dask's types, of its code and of its connections."""
     is_its_type = type(error).__module__.startswith("distributed.")
     # A client that just lost its scheduler fails within its own code, with errors of
     # any type, such as an AttributeError.
@@ -318,7 +319,7 @@ class Output:
 
 @contextmanager
 def removed_if_refused() -> Iterator[list[Path | str]]:
-    """Yield a list for outputs that the block has written; remove them if it is refused.
+    """Yield a list for the outputs of a block; remove them if the block is refused.
 
     Rows of mapped files are read while they are written, so a file may hold vectors of
     two models if its input was replaced meanwhile.
@@ -348,8 +349,10 @@ def values_in(
 
     Examples
     --------
-    >>> values_in(["left=enc"], "load", "left=users", str), values_in(["kept=0.7"], "fail-below", "kept=0.7", float)
-    ({'left': 'enc'}, {'kept': 0.7})
+    >>> values_in(["left=enc"], "load", "left=users", str)
+    {'left': 'enc'}
+    >>> values_in(["kept=0.7"], "fail-below", "kept=0.7", float)
+    {'kept': 0.7}
     """
     values: dict[str, T] = {}
     for pair in pairs or ():

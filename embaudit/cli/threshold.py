@@ -95,9 +95,9 @@ def threshold(
     by: Annotated[
         By | None,
         Option(
-            help="With --to, the share that stays the same: error (share of the pairs labelled "
-            "unrelated that pass; the default with --pairs) or share (of all unrelated "
-            "pairs)."
+            help="With --to, the share that stays the same: error (share of the pairs "
+            "labelled unrelated that pass; the default with --pairs) or share (of all "
+            "unrelated pairs)."
         ),
     ] = None,
     reading: Given,

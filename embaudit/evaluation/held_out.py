@@ -144,10 +144,12 @@ def held_out_interactions(
     --------
     >>> import pandas as pd
     >>> items = FactorModel.from_vectors(np.eye(3), ids=[10, 20, 30])
-    >>> table = {"user": [1, 1, 1, 2, 2], "item": [10, 20, 30, 10, 30], "time": range(5)}
-    >>> held_out_interactions(pd.DataFrame(table), items)
+    >>> table = pd.DataFrame(
+    ...     {"user": [1, 1, 1, 2, 2], "item": [10, 20, 30, 10, 30], "time": range(5)}
+    ... )
+    >>> held_out_interactions(table, items)
     HeldOut(5 held-out items of 2 users)
-    >>> kept = held_out_interactions(pd.DataFrame(table), items, last=2)
+    >>> kept = held_out_interactions(table, items, last=2)
     >>> kept.owners.tolist(), kept.rows.tolist()
     ([0, 0, 1, 1], [1, 2, 0, 2])
     """

@@ -152,7 +152,8 @@ def without_each_group(
     Examples
     --------
     >>> groups = np.array([0, 1, 1], dtype=np.uint8)
-    >>> without_each_group(np.array([[0.0], [2], [4], [8]]), np.array([0, 0, 1, 2]), groups)
+    >>> values = np.array([[0.0], [2], [4], [8]])
+    >>> without_each_group(values, np.array([0, 0, 1, 2]), groups)
     array([[6.],
            [1.]])
     """

@@ -72,7 +72,7 @@ def query_measures(
     """
 
     def measure(block: slice) -> tuple[Floats, Indices]:
-        """Measure a block of queries, (versions, queries, groups + 1, 3), with lists."""
+        """Return measures of shape (versions, queries, groups + 1, 3), and lists."""
         positions = queries[block]
         # A query is not a candidate of itself, so its gain and its score are -inf.
         own_cells = (np.arange(len(positions)), positions)

@@ -451,13 +451,13 @@ class Evaluation(Result):
     def _sample(self) -> str:
         """Say how many queries there are, and how many rows are candidates."""
         if self.users is not None:
-            user = self.user_title
+            user, item = self.user_title, self.title
             number = f"all {len(self.queries):,}"
             if len(self.queries) < self.n_held_out:
                 number = f"{len(self.queries):,} of {self.n_held_out:,}"
             queries = (
-                f"{number} held-out {self.title}s of {counted(self.n_units, user)}; the "
-                f"other held-out {self.title}s of the {user} should be listed"
+                f"{number} held-out {item}s of {counted(self.n_units, user)}; the "
+                f"other held-out {item}s of the {user} should be listed"
             )
         else:
             queries = f"{len(self.queries):,} of {counted(self.n_rows, self.title)}"
@@ -486,8 +486,8 @@ class Evaluation(Result):
                 f"rate); by chance it would be {chance}."
             )
         return (
-            f"Of the {self.n} nearest by cosine, {value} {self.relation} with the query "
-            f"(precision); by chance it would be {chance}."
+            f"Of the {self.n} nearest by cosine, {value} {self.relation} with the "
+            f"query (precision); by chance it would be {chance}."
         )
 
     def verdict(self) -> str:
@@ -595,9 +595,10 @@ class Evaluation(Result):
             parts.append(f"{best} {interval} by {MEASURE_TITLES[measure]}")
         if not parts:
             return ""
+        comparisons = counted(len(self.by_query) - 1, "comparison")
         return (
-            f"Differences from the cosine (95 %, allowing for "
-            f"{counted(len(self.by_query) - 1, 'comparison')}): {_joined(parts, 'and')}."
+            f"Differences from the cosine (95 %, allowing for {comparisons}): "
+            f"{_joined(parts, 'and')}."
         )
 
     def _rivals(self) -> str:

@@ -98,7 +98,7 @@ class Levels(Result):
 
     @property
     def n_counted(self) -> int:
-        """Pairs that `below` counts: all pairs, or the drawn ones if all take too long."""
+        """Pairs that `below` counts: all, or the drawn ones if all take too long."""
         n_products = self.n_all_pairs * self.model.rank
         return self.n_all_pairs if n_products <= MOST_PRODUCTS else self.n_pairs
 
@@ -118,7 +118,7 @@ class Levels(Result):
         return np.asarray(np.where(np.isnan(values), np.nan, share))
 
     def _count_below(self, limits: Floats) -> NDArray[np.int64]:
-        """Count the pairs of all rows with a direction whose cosine is below each limit."""
+        """Count the pairs of all directed rows whose cosine is below each limit."""
         first_rows, second_rows = Pairs(self.role).rows(self.model)
         first = unit_rows(first_rows[self.pairs.first_rows])
         first_groups = self.pairs.first_groups

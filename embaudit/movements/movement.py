@@ -90,7 +90,7 @@ class Movement(Drawn):
     """Share of the lists whose last neighbour ties with a row outside of the list; NaN
     without lists."""
     n_pairs: int
-    """Number of pairs, drawn without replacement, behind all figures except the lists."""
+    """Number of pairs, drawn without replacement, behind all figures but the lists."""
     n_all_pairs: int
     """Number of all pairs."""
     exact: bool
@@ -161,9 +161,10 @@ MOST_KEPT_ENTRIES = 2**22
 MAX_PRODUCTS = 10_000_000
 """Largest number of products of all rows that are formed to look up those of pairs."""
 PRODUCTS_PER_PAIR = 3
-"""Products of all rows that take less time than fetching the two rows of one pair, by √k.
+"""Products of all rows that take less time than fetching the two rows of one pair.
 
-Measured for k = 8 to 1,024 columns: long rows are multiplied faster than fetched.
+For rows of k columns the number is multiplied by √k. Measured for k = 8 to 1,024: long
+rows are multiplied faster than fetched.
 """
 MOST_LIST_COSINES = 20_000_000
 """Largest number of cosines that are computed for the neighbour lists of a side.
@@ -284,7 +285,7 @@ class MovementProbe:
     def _all_cosines(
         self, plan: _RolePlan, rows: Mapping[SideName, Rows]
     ) -> Floats | None:
-        """Compute the cosines of all rows of a role, or return None if pairs are faster.
+        """Compute the cosines of all rows of a role, or None if pairs are faster.
 
         The cosines of all rows are products of two matrices. The cosines of single
         pairs need the two rows of each pair, which take longer to fetch.
@@ -385,7 +386,7 @@ class MovementProbe:
     def _measure_common_rows(
         self, plans: Sequence[_RolePlan], after: Mapping[SideName, Rows]
     ) -> tuple[Movement, ...]:
-        """Draw pairs and lists among rows with a direction in both, and measure them."""
+        """Draw pairs and lists among rows directed in both models, and measure them."""
         common = directed_in(self.model, after)
         roles = [plan.role for plan in plans if Pairs(plan.role).n_pairs(common)]
         if not roles:
@@ -520,7 +521,8 @@ def movement(
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: rows of which cosines are compared must be two or more
-    that have a direction in both models; got fewer right rows; take others, or a role that has some.
+    that have a direction in both models; got fewer right rows; take others, or a role
+    that has some.
     """
     require_same_rows(before, after)
     as_count(n_pairs, "n_pairs", most=MOST_COUNT)

@@ -149,8 +149,8 @@ def fix(
         network declares.
     by_row : bool, optional
         True if the rows of `model` and the other model are the same entities in the
-        same order, so ids are ignored. This is the default for two models in memory without
-        ids, but not for files.
+        same order, so ids are ignored. This is the default for two models in memory
+        without ids, but not for files.
     partial : bool
         True if less than half of the rows of the two models may match.
     same_numbers : bool
@@ -520,8 +520,8 @@ def _centred(
             "left out for centred vectors, which keep them all",
             dimensions,
         )
-    # A shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is free
-    # where something absorbs it"). Vectors alone have no prediction to change.
+    # A shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is
+    # free where something absorbs it"). Vectors alone have no prediction to change.
     free = model.free_shifts
     if model.left is None and model.link.name == "identity":
         free = ("right",)
@@ -529,8 +529,8 @@ def _centred(
         sides = " or ".join(f"{model.title(role)}s" for role in roles)
         raise EquivalenceError(
             "centring must keep the predictions; got a model with {} link whose "
-            "predictions change when {} are shifted, since no free bias absorbs it; use "
-            "{}.",
+            "predictions change when {} are shifted, since no free bias absorbs it; "
+            "use {}.",
             model.link.name,
             sides,
             Option("as_", "prediction"),
@@ -683,8 +683,8 @@ def _require_scores(model: FactorModel, kind: str) -> None:
         )
     if model.predicts is Equivalence.COSINES and kind != "prediction":
         raise EquivalenceError(
-            "a model that predicts cosines must keep its lengths and angles; got as {}; "
-            "use {}.",
+            "a model that predicts cosines must keep its lengths and angles; "
+            "got as {}; use {}.",
             repr(kind),
             Option("as_", "prediction"),
         )
@@ -724,8 +724,8 @@ def _canonical(
     elif kind != "prediction":
         n_dimensions = form.family.left.shape[1]
     maps = {role: _map(model, form, kind, role, n_dimensions) for role in roles}
-    # A canonical gauge centres rows if predictions leave their mean free. Biases make up
-    # for this.
+    # A canonical gauge centres rows if predictions leave their mean free. Biases make
+    # up for this.
     biases: dict[str, Vector] = {}
     if kind != "prediction":
         biases = absorbed_biases(model, form.left_centre, form.right_centre)
@@ -803,7 +803,8 @@ def folded_words(form: Convention, norm: FinalNorm) -> str:
     >>> import numpy as np
     >>> norm = FinalNorm("rms", [1.0, 4.0])
     >>> print(folded_words(Convention("folded", norm.gain), norm))
-    with the gains of the final RMSNorm (κ = 4) multiplied in. With their lengths they predict, on states ...
+    with the gains of the final RMSNorm (κ = 4) multiplied in. With their lengths they
+    predict, on states ...
     """
     removed = []
     if form.level:

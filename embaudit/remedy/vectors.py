@@ -159,7 +159,7 @@ class Remedy(Result):
 
     @cached_property
     def empty(self) -> dict[SideName, Indices]:
-        """Rows of each side that have no direction: zero as stored, or zero once mapped.
+        """Rows of each side that are zero, as stored or once mapped: no direction.
 
         A row of zeros holds nothing that was learned, such as that of an item without
         interactions. Centring would give it a direction, which is that of the mean row.
@@ -257,7 +257,8 @@ class Remedy(Result):
         if len(self.roles) == 1:
             if self.model.compared == "dot":
                 texts.append(
-                    "Index them by dot product, as training compared them, or by cosine."
+                    "Index them by dot product, as training compared them, or by "
+                    "cosine."
                 )
             elif self.unit:
                 texts.append(
@@ -300,7 +301,7 @@ class Remedy(Result):
         )
 
     def _empty_rows(self) -> Iterator[str | Sentence]:
-        """Yield a sentence about the rows without a cosine of each side that has some."""
+        """Yield a sentence for each side that has rows without a cosine."""
         for role, rows in self.empty.items():
             if not len(rows):
                 continue
@@ -360,7 +361,7 @@ class Remedy(Result):
         return result
 
     def to_model(self) -> FactorModel:
-        """Return the vectors as an equivalent model, or one side as a table with ids."""
+        """Return the vectors as an equivalent model, or one side as vectors."""
         fields = self._fields()
         fields |= {name: self.vectors(role) for name, role in self._places().items()}
         return FactorModel.from_arrays(**{"left": None, **fields})
@@ -399,8 +400,8 @@ class Remedy(Result):
                     fields[name] = np.asarray(values)[kept]
         is_alone = self.kind in ("centred", "aligned", "rotated") and model.left is None
         has_predictions = is_alone or bool(self.description)
-        # A head without its lengths would predict otherwise. Rows that training compared
-        # by cosine do not need them.
+        # A head without its lengths would predict otherwise. Rows that training
+        # compared by cosine do not need them.
         if has_predictions and (model.compared is not None or not self.unit):
             fields["link"] = model.link
             fields["right_bias"] = model.right_bias
@@ -619,8 +620,8 @@ def _kind(remedy: Remedy) -> str | Sentence:
         if remedy.model.predicts is Equivalence.RANKINGS:
             condition = "has the same scores"
         return (
-            f"whose plain cosine {verb} {cosine}. Every model that {condition} gives the "
-            "same."
+            f"whose plain cosine {verb} {cosine}. Every model that {condition} gives "
+            "the same."
         )
     if remedy.kind == "centred":
         before = " before each was divided by its length" if remedy.unit else ""
@@ -641,8 +642,8 @@ def _kind(remedy: Remedy) -> str | Sentence:
         left, right = remedy.model.title("left"), remedy.model.title("right")
         return (
             f"where all {right} vectors have one length: inner product, cosine and "
-            f"Euclidean distance list the same {right}s for each {left}, in the order of "
-            f"the scores and up to rounding. For similar {right}s use other vectors."
+            f"Euclidean distance list the same {right}s for each {left}, in the order "
+            f"of the scores and up to rounding. For similar {right}s use other vectors."
         )
     convention = _CONVENTIONS[remedy.kind].format(
         left=remedy.model.title("left"), right=remedy.model.title("right")
@@ -682,8 +683,8 @@ def _aligned_words(alignment: Alignment) -> str:
         unchanged = "They are only turned, so that their cosines stay."
         if len(alignment.sides) == 1:
             unchanged += (
-                " If they are multiplied with vectors of another side, align both sides "
-                "together."
+                " If they are multiplied with vectors of another side, align both "
+                "sides together."
             )
     elif alignment.shifts:
         unchanged = "Every probability and bias stays."
