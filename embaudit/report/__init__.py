@@ -1,1 +1,1 @@
-"""Reports for people: a summary of plain values, rendered by pure functions to a terminal, a page or JSON."""
+"""Reports for people: summaries of plain values, on a terminal, a page or as JSON."""

@@ -159,7 +159,11 @@ def predictions_moved(model: FactorModel) -> str:
 
 
 def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
-    """Group the equivalent models as tables do, each with the movement of the role at a position and its drift."""
+    """Group the equivalent models by the rows of the table of a role.
+
+    Each model comes with the movement of the role at position `index` and with its
+    drift.
+    """
     evidence = audit.evidence
     groups: dict[str, list[Visit]] = {}
     for equivalent, records, drift in zip(
@@ -176,9 +180,10 @@ def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
 
 
 def movement_tables(audit: Audit) -> Iterator[Table]:
-    """Yield one table per role: a row for each canonical model and for each family of random ones.
+    """Yield one table per role of how far cosines move in equivalent models.
 
-    Families are averaged, except for κ, the largest |Δcos| and the largest change of a prediction.
+    Each canonical model and each family of random models has a row. Families are
+    averaged, except for κ, the largest |Δcos| and the largest change of a prediction.
     """
     import pandas as pd
 
@@ -231,9 +236,10 @@ def _movement_note(evidence: Evidence, movement: Movement) -> str:
 def _family_record(
     title: str, visits: list[Visit], stored: FactorModel
 ) -> dict[str, Any]:
-    """Return the figures of a family of equivalent models: means over the family, the largest κ and change.
+    """Return the figures of a family of equivalent models.
 
-    κ is NaN for models that no gauge makes, and the shift is NaN without one.
+    The figures are means over the family, except for κ, the shift and the changes. κ is
+    NaN for models that no gauge makes, and the shift is NaN without one.
     """
     models, movements, drifts = zip(*visits, strict=True)
     # κ, shift and changes are those of the furthest model, which a mean would hide.
@@ -252,7 +258,7 @@ def _family_record(
 
 
 def limit_tables(audit: Audit) -> Iterator[Table]:
-    """Yield one table per role: how wide the exact ranges are, and what share of the neighbour lists is certain."""
+    """Yield one table per role: widths of exact ranges and shares of certain lists."""
     import pandas as pd
 
     limits, model = audit.evidence.limits, audit.evidence.model
@@ -325,7 +331,10 @@ def _rounded_down(width: float) -> str:
 def _limits_note(
     audit: Audit, ranges: RangeSummary, certificate: Certificate | None
 ) -> str:
-    """Say which pairs and lists a table of limits is about, and which of them are uncertain from the start."""
+    """Say which pairs and lists a table of limits is about.
+
+    The note also says which entries of lists are uncertain from the start.
+    """
     evidence = audit.evidence
     note = drawn_of(ranges.n_pairs, ranges.n_all_pairs, "pair")
     note += of_drawn(evidence, ranges.role, " of")
@@ -347,7 +356,7 @@ def _limits_note(
 
 
 def head_tables(head: HeadReport) -> Iterator[Table]:
-    """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
+    """Yield tables of the mean row of a softmax head and of shifts of label pairs."""
     import pandas as pd
 
     change, moved = head.neighbours, head.centred.movement
@@ -414,9 +423,15 @@ def convention_table(norm: NormEvidence) -> Table:
     >>> from embaudit.heads.conventions import norm_evidence
     >>> draw = np.random.default_rng(0)
     >>> head = FactorModel.from_softmax(draw.standard_normal((9, 2)))
-    >>> found = norm_evidence(head, FinalNorm("rms", [1.0, 5.0]), labels=np.arange(9), n_neighbours=2, rng=draw)
-    >>> [row[:2] for row in convention_table(found).rows]
-    [('as stored', 'folded'), ('as stored', 'folded and centred'), ('folded', 'folded and centred')]
+    >>> norm = FinalNorm("rms", [1.0, 5.0])
+    >>> found = norm_evidence(
+    ...     head, norm, labels=np.arange(9), n_neighbours=2, rng=draw
+    ... )
+    >>> for row in convention_table(found).rows:
+    ...     print(row[:2])
+    ('as stored', 'folded')
+    ('as stored', 'folded and centred')
+    ('folded', 'folded and centred')
     """
     import pandas as pd
 
@@ -436,8 +451,9 @@ def convention_table(norm: NormEvidence) -> Table:
         }
         for pair in norm.apart
     ]
+    condition = f"κ = {norm.norm.condition_number:.3g}"
     return Table(
-        f"conventions in use: one head behind its {norm.norm.title} (κ = {norm.norm.condition_number:.3g})",
+        f"conventions in use: one head behind its {norm.norm.title} ({condition})",
         pd.DataFrame(rows),
         note,
         formats={
@@ -459,8 +475,9 @@ def head_sentences(head: HeadReport) -> list[str]:
             row_quoted(head.model.row_title("right"), str(name)) for name in made.names
         )
         sentences.append(
-            f"{first} and {other} have cosine {made.before:.2f}; in an {equivalent}, shifted by "
-            f"{in_typical_rows(made.shift)}, they have {made.after:+.6f} (probabilities moved by {change_size(made.change)})."
+            f"{first} and {other} have cosine {made.before:.2f}; in an {equivalent}, "
+            f"shifted by {in_typical_rows(made.shift)}, they have {made.after:+.6f} "
+            f"(probabilities moved by {change_size(made.change)})."
         )
     return sentences
 
@@ -497,13 +514,16 @@ def _shown_traits(audit: Audit) -> list[Traits]:
 def audit_document(
     audit: Audit, invocation: Invocation | None = None, *, drawn: bool = True
 ) -> Document:
-    """Build the document of an audit, with figures where they are drawn; commands repeat how the model was read.
+    """Build the document of an audit, with figures if `drawn` is True.
+
+    Its commands repeat how the model was read.
 
     Examples
     --------
     >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
-    >>> made = audit_document(audit(FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])))
+    >>> users, items = [[1.0], [2.0]], [[1.0], [-3.0], [2.0]]
+    >>> made = audit_document(audit(FactorModel.from_user_item(users, items)))
     >>> made.subject, [section.id for section in made.shown_sections]
     ('2 users × 3 items, 1 dimension', ['served', 'movement', 'neighbours'])
     """
@@ -607,7 +627,10 @@ def _words(audit: Audit) -> Iterator[str]:
 
 
 def _cases(audit: Audit) -> tuple[tuple[str, str], ...]:
-    """Tabulate what each kind of training leaves of the cosines, where none is declared and that decides."""
+    """Tabulate what each kind of training leaves of the cosines.
+
+    The table is empty if a training is declared or would not decide the answer.
+    """
     if audit.model.objective is not None or all(
         each.code != "EMB102" for each in audit.findings
     ):
@@ -616,7 +639,10 @@ def _cases(audit: Audit) -> tuple[tuple[str, str], ...]:
 
 
 def _said(audit: Audit) -> Iterator[str]:
-    """Yield the notes of the verdict, and of the other side what is good; findings have cards of their own."""
+    """Yield the notes of the verdict, and good news of the other side.
+
+    Findings are left out because they have cards of their own.
+    """
     if audit.sample_sentence is not None:
         yield audit.sample_sentence
     yield from (each.text for each in audit.reasons if each.severity is Severity.NOTE)
@@ -630,7 +656,7 @@ def _said(audit: Audit) -> Iterator[str]:
 
 
 def _movement(audit: Audit, *, drawn: bool) -> Section:
-    """Lay out how far cosines move in equivalent models, a table and a figure for each kind of pairs."""
+    """Lay out how far cosines move, a table and a figure for each kind of pairs."""
     evidence, parts = audit.evidence, []
     for index, table in enumerate(movement_tables(audit)):
         figures: tuple[Display, ...] = ()
@@ -670,21 +696,23 @@ def _pictures(audit: Audit) -> Iterator[Charted]:
 
 
 def _on_movement(audit: Audit) -> Iterator[str]:
-    """Explain the bound of κ, and the pairs that models found by a search are measured over."""
+    """Explain the bound of κ, and which pairs measure a model found by a search."""
     equivalents, budget = audit.evidence.equivalents, audit.options.max_condition
     yield (
-        "κ is the largest over the smallest stretch of an axis. Named models stretch as far as they must; random ones "
-        f"and searches keep to the budget, κ = {budget:g} (--max-condition)."
+        "κ is the largest over the smallest stretch of an axis. Named models stretch "
+        "as far as they must; random ones and searches keep to the budget, "
+        f"κ = {budget:g} (--max-condition)."
     )
     if any(each.kind == WORST for each in equivalents):
         yield (
-            "Every model is measured here over the same pairs and lists, also a model that a search found (worst "
-            "found). The search used fewer pairs and lists, which usually move more: the next section shows them."
+            "Every model is measured here over the same pairs and lists, also a model "
+            "that a search found (worst found). The search used fewer pairs and lists, "
+            "which usually move more: the next section shows them."
         )
 
 
 def _limits(audit: Audit, *, drawn: bool) -> Section:
-    """Lay out exact ranges, certified lists and attacks, a table and a curve for each kind of pairs."""
+    """Lay out exact ranges, certified lists and attacks for each kind of pairs."""
     limits, model, parts = audit.evidence.limits, audit.evidence.model, []
     roles = dict.fromkeys(summary.role for summary in limits.ranges)
     curves = {
@@ -717,19 +745,22 @@ def _on_limits(audit: Audit) -> Iterator[str]:
     limits = audit.evidence.limits
     if limits.ranges:
         yield (
-            "A range holds all values that a cosine takes while axes stretch up to κ, and its width says how free the "
-            "cosine is. Rescaling stretches each stored column on its own; linear gauges stretch along any direction."
+            "A range holds all values that a cosine takes while axes stretch up to κ, "
+            "and its width says how free the cosine is. Rescaling stretches each "
+            "stored column on its own; linear gauges stretch along any direction."
         )
     if any(each.tied_share for each in limits.certificates):
         yield (
-            "Entries that tie with the first row left out, or that a shift alone may displace, are never certain, so "
-            "curves start below 1. Duplicates stay near each other whatever is stretched, so figures with and without "
-            "them differ both ways."
+            "Entries that tie with the first row left out, or that a shift alone may "
+            "displace, are never certain, so curves start below 1. Duplicates stay "
+            "near each other whatever is stretched, so figures with and without them "
+            "differ both ways."
         )
     if limits.certificates and limits.attacks:
         yield (
-            "The worst of all gauges is not known. At least the neighbours that are proven to stay do stay, and at most "
-            "as many as stay under the worst gauge found."
+            "The worst of all gauges is not known. At least the neighbours that are "
+            "proven to stay do stay, and at most as many as stay under the worst gauge "
+            "found."
         )
     if any(each.max_shift for each in limits.ranges):
         yield (
@@ -765,7 +796,8 @@ def nearly_equal_table(near: NearlyEqual) -> Table:
     Examples
     --------
     >>> from embaudit.serving import nearly_equal
-    >>> model = FactorModel.from_user_item(np.eye(2), [[1, 0], [1, 0.1], [0, 1], [0, 2.5]])
+    >>> items = [[1, 0], [1, 0.1], [0, 1], [0, 2.5]]
+    >>> model = FactorModel.from_user_item(np.eye(2), items)
     >>> near = nearly_equal(model, tolerance=0.2, rows=[0], n_neighbours=1)
     >>> print(nearly_equal_table(near))
     neighbours by prediction cosine
@@ -887,7 +919,10 @@ def remark_on_lists(audit: Audit) -> str:
 
 
 def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, ...]:
-    """List the neighbours of labels as stored and without the mean row, the final norm folded in."""
+    """List the neighbours of labels as stored and in another convention.
+
+    In the other convention, the mean row is subtracted and the final norm is folded in.
+    """
     model, side, norm = audit.model, audit.model.right_side, audit.evidence.norm
     folded = (
         norm.forms[-1].view(model.right) if norm is not None and norm.examples else None
@@ -910,7 +945,10 @@ def _in_convention(audit: Audit, names: Sequence[str]) -> tuple[Neighbourhood, .
 
 
 def _has_conventions(audit: Audit) -> bool:
-    """Return True if a head has two conventions with other neighbours: centred or not, norm folded in or not."""
+    """Return True if a head has two conventions with different neighbours.
+
+    Conventions differ in centring, or in folding in the final norm.
+    """
     head, norm = audit.head, audit.evidence.norm
     if head is None or not head.origin_is_free:
         return False
@@ -932,17 +970,17 @@ def _choice_of_rows(audit: Audit, side: Side, title: str, n_shown: int) -> str:
     # In a small side, 5 % of the rows are no more rows than are shown.
     if len(side) // 20 > n_shown:
         return (
-            f"The lists are those of a few {title}s, drawn from the 5 % with the longest "
-            "vectors (usually the most used)."
+            f"The lists are those of a few {title}s, drawn from the 5 % with the "
+            "longest vectors (usually the most used)."
         )
     return (
-        f"The lists are those of the {counted(n_shown, title)} with the longest vectors "
-        "(usually the most used)."
+        f"The lists are those of the {counted(n_shown, title)} with the longest "
+        "vectors (usually the most used)."
     )
 
 
 def _neighbours(audit: Audit) -> Section:
-    """Lay neighbours side by side, and those without the bias beside those that count it in."""
+    """Show two versions of neighbour lists, and lists with and without the bias."""
     evidence, role = audit.evidence, shown_side(audit)
     # Lists hold rows of one side, which an answer on pairs of both does not speak of.
     if evidence.role == "cross" and not audit.options.show:
@@ -980,13 +1018,14 @@ def _neighbours(audit: Audit) -> Section:
     )
     if n_counted > shown:
         texts.append(
-            f"Each list shows the first {shown} of the {n_counted} nearest, and marks those that are not among the "
-            f"{n_counted} nearest of the other list."
+            f"Each list shows the first {shown} of the {n_counted} nearest, and marks "
+            f"those that are not among the {n_counted} nearest of the other list."
         )
     texts += filter(None, [remark_on_lists(audit)])
     if side.names is None and side.ids is None and role == "right":
         texts.append(
-            f"These {title}s go by their number: `--labels FILE` names them, a name a line."
+            f"These {title}s go by their number: `--labels FILE` names them, a name a "
+            "line."
         )
     paragraphs = (" ".join(texts),) if lists else ()
     title = "Neighbours, side by side"
@@ -1063,7 +1102,7 @@ def _served(audit: Audit) -> Section:
 
 
 def _queries(audit: Audit) -> Section:
-    """Lay out which rows queries find most often and never, and which queries are far."""
+    """Lay out which rows queries find most or never, and which queries are far."""
     import pandas as pd
 
     title = "What your queries find"

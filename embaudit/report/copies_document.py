@@ -1,4 +1,4 @@
-"""The document of copies of vectors: what each one keeps, and which rows turned most."""
+"""The document of copies of vectors: what each keeps, and which rows turned most."""
 
 from __future__ import annotations
 

@@ -293,7 +293,8 @@ def lists_of(
     Examples
     --------
     >>> from embaudit.movements.neighbourhoods import Neighbourhood
-    >>> found = Neighbourhood("a", (("b", 0.5),), (("c" * 200, 0.25),), (False,), (False,))
+    >>> before, after = (("b", 0.5),), (("c" * 200, 0.25),)
+    >>> found = Neighbourhood("a", before, after, (False,), (False,))
     >>> lists = lists_of(found, ("here", "there"), title="item")
     >>> lists.before, lists.after[0].cosine, len(lists.after[0].name)
     ((Near(name='b', cosine='0.50', stays=False, level=''),), '0.25', 120)
@@ -351,11 +352,14 @@ def names_of(model: FactorModel, role: SideName, rows: Indices) -> list[str]:
     --------
     >>> import numpy as np
     >>> from embaudit.model import FactorModel
-    >>> names_of(FactorModel.from_vectors([[1.0], [2.0]], ids=["7", "x" * 99]), "right", np.array([0, 1]))[0]
+    >>> vectors, rows = [[1.0], [2.0]], np.array([0, 1])
+    >>> table = FactorModel.from_vectors(vectors, ids=["7", "x" * 99])
+    >>> names_of(table, "right", rows)[0]
     'item 7'
-    >>> names_of(FactorModel.from_softmax([[1.0], [2.0]], labels=["3", "a"]), "right", np.array([0, 1]))
+    >>> head = FactorModel.from_softmax(vectors, labels=["3", "a"])
+    >>> names_of(head, "right", rows)
     ["'3'", 'a']
-    >>> names_of(FactorModel.from_softmax([[1.0], [2.0]]), "right", np.array([0, 1]))
+    >>> names_of(FactorModel.from_softmax(vectors), "right", rows)
     ['label 0', 'label 1']
     """
     title, labels = model.row_title(role), model.names(role)
@@ -378,7 +382,7 @@ def definitions(model: FactorModel, words: Iterable[str]) -> Iterator[tuple[str,
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0]])
     >>> list(definitions(model, ["exponent"]))
-    [('exponent', 'how an equivalent model shares out the strength of each dimension ...')]
+    [('exponent', 'how an equivalent model shares out the strength of each ...')]
     """
     entries = words_for(Nouns.from_model(model))
     for word in words:

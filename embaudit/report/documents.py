@@ -132,8 +132,10 @@ def block_document(blocks: BlockCosines) -> Document:
     --------
     >>> from embaudit.blocks import block_cosines
     >>> made = block_document(block_cosines([1, 1], [1, 2]))
-    >>> [section.id for section in made.shown_sections], list(made.top[0].columns["name"])
-    (['gaps'], ['[0]', '[1]'])
+    >>> [section.id for section in made.shown_sections]
+    ['gaps']
+    >>> list(made.top[0].columns["name"])
+    ['[0]', '[1]']
     """
     drawn, frame = BlockDisplay.from_blocks(blocks), blocks.largest_gaps(share=None)
     note = (
@@ -149,6 +151,7 @@ def block_document(blocks: BlockCosines) -> Document:
         note,
         essential=essential,
     )
+    rounding = change_size(blocks.identity_error)
     return Document(
         "How do the cosines of the parts make up the cosine of the whole?",
         tuple(blocks.explain().splitlines()),
@@ -165,7 +168,7 @@ def block_document(blocks: BlockCosines) -> Document:
             ("lengths", f"{blocks.x_norm:.6g} and {blocks.y_norm:.6g}"),
             (
                 "rounding",
-                f"{change_size(blocks.identity_error)} between the two ways to compute the global cosine",
+                f"{rounding} between the two ways to compute the global cosine",
             ),
         ),
         glossary=glossary("blocks"),
@@ -478,10 +481,14 @@ def comparison_document(comparison: Comparison) -> Document:
     >>> from embaudit.gauges import Gauge
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
-    >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
-    >>> made = comparison_document(compare(model, Gauge.diagonal([5.0, 1.0]).act(model)))
-    >>> [drawn.label for drawn in made.top], [section.id for section in made.shown_sections]
-    (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'thresholds', 'neighbours'])
+    >>> users, items = draw.standard_normal((40, 2)), draw.standard_normal((30, 2))
+    >>> model = FactorModel.from_user_item(users, items)
+    >>> stretched = Gauge.diagonal([5.0, 1.0]).act(model)
+    >>> made = comparison_document(compare(model, stretched))
+    >>> [drawn.label for drawn in made.top]
+    ['mean |Δcos|', 'share of former neighbours']
+    >>> [section.id for section in made.shown_sections]
+    ['changed', 'moved', 'thresholds', 'neighbours']
     """
     moved, thresholds = (
         [make(comparison, role) for role in comparison.changes]
@@ -558,11 +565,14 @@ def _neighbours(comparison: Comparison) -> Section:
         for role, change in comparison.changes.items()
         if change.examples
     }
-    lists = [
-        lists_of(each, HEADINGS, title="" if change.match.has_names else title,
-                 note="among those that moved most" if at < N_EXAMPLES else f"moved about as much as the median {title}")
-        for title, change in changes.items() for at, each in enumerate(change.examples)
-    ]  # fmt: skip
+    lists = []
+    for title, change in changes.items():
+        row_title = "" if change.match.has_names else title
+        for place, example in enumerate(change.examples):
+            note = f"moved about as much as the median {title}"
+            if place < N_EXAMPLES:
+                note = "among those that moved most"
+            lists.append(lists_of(example, HEADINGS, title=row_title, note=note))
     among = " and ".join(
         counted(len(change.match), title) for title, change in changes.items()
     )
@@ -588,7 +598,8 @@ def summary_table(comparison: Comparison) -> Table:
     >>> from embaudit.comparison import compare
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
-    >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
+    >>> users, items = draw.standard_normal((40, 2)), draw.standard_normal((30, 2))
+    >>> model = FactorModel.from_user_item(users, items)
     >>> print("\n".join(str(summary_table(compare(model, model))).splitlines()[:4]))
     what changed
     measure                 users  items
@@ -718,8 +729,10 @@ def _measures(
         change.mean_unseen > 0,
     )
     yield "by a real change", f"{change.mean_remainder:.3f}", is_split
-    correlations = {"correlation of cosines": change.correlation,
-                    "correlation on the same axes": change.gauged_correlation}  # fmt: skip
+    correlations = {
+        "correlation of cosines": change.correlation,
+        "correlation on the same axes": change.gauged_correlation,
+    }
     for name, value in correlations.items():
         yield (
             name,
@@ -768,7 +781,8 @@ def threshold_table(comparison: Comparison, role: SideName) -> Table:
     >>> from embaudit.model import FactorModel
     >>> rows = np.random.default_rng(0).standard_normal((40, 4))
     >>> models = (FactorModel.from_vectors(rows), FactorModel.from_vectors(rows**3))
-    >>> print("\n".join(str(threshold_table(compare(*models), "right")).splitlines()[:3]))
+    >>> table = threshold_table(compare(*models), "right")
+    >>> print("\n".join(str(table).splitlines()[:3]))
     thresholds that keep as many item-item pairs (all 780 pairs)
     before   now  pairs above
     0.50    0.40         20 %
@@ -815,9 +829,12 @@ def moved_table(comparison: Comparison, role: SideName, n: int = 10) -> Table:
     --------
     >>> from embaudit.comparison import compare
     >>> from embaudit.model import FactorModel
-    >>> rows, labels = np.random.default_rng(0).standard_normal((9, 2)), list("12345678a")
-    >>> heads = FactorModel.from_softmax(rows, labels=labels), FactorModel.from_softmax(rows**3, labels=labels)
-    >>> sorted(row[0] for row in moved_table(compare(*heads), "right").rows)[:3]
+    >>> rows = np.random.default_rng(0).standard_normal((9, 2))
+    >>> labels = list("12345678a")
+    >>> before = FactorModel.from_softmax(rows, labels=labels)
+    >>> after = FactorModel.from_softmax(rows**3, labels=labels)
+    >>> table = moved_table(compare(before, after), "right")
+    >>> sorted(row[0] for row in table.rows)[:3]
     ["'1'", "'2'", "'3'"]
     """
     import pandas as pd
@@ -1010,10 +1027,10 @@ def space_map_document(found: SpaceMap) -> Document:
     >>> model = FactorModel.from_vectors(rows)
     >>> print(space_map_document(space_map(model, model)).tables[0])
     share of the new encoder's top 6 that is found (95 % intervals in brackets)
-    by                   mapped items         mapped queries  mean angle  nine in ten within
-    no map      100 % (85 % to 100 %)                      –           –                   –
-    rotation    100 % (85 % to 100 %)  100 % (85 % to 100 %)        0.0°                0.0°
-    linear map  100 % (85 % to 100 %)  100 % (85 % to 100 %)        0.0°                0.0°
+    by          mapped items           mapped queries         mean angle  nine in ...
+    no map      100 % (85 % to 100 %)                      –  –           –
+    rotation    100 % (85 % to 100 %)  100 % (85 % to 100 %)  0.0°        0.0°
+    linear map  100 % (85 % to 100 %)  100 % (85 % to 100 %)  0.0°        0.0°
     """
     return Document(
         "Can a map bring the old vectors into the new space?",

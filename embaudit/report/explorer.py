@@ -398,7 +398,8 @@ def explorer(audit: Audit) -> Explorer | None:
     >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
-    >>> model = FactorModel.from_user_item(draw.normal(size=(9, 3)), draw.normal(size=(20, 3)))
+    >>> users, items = draw.normal(size=(9, 3)), draw.normal(size=(20, 3))
+    >>> model = FactorModel.from_user_item(users, items)
     >>> found = explorer(audit(model, n_gauges=1))
     >>> [one.kind for one in found.families], len(found.names), len(found.other_names)
     (['exponent', 'stored'], 20, 9)
@@ -482,7 +483,8 @@ def chosen_rows(
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 3.0], [2.0, 2.0], [4.0, 4.0], [0.0, 0.0]])
+    >>> rows = [[1.0, 0.0], [0.0, 3.0], [2.0, 2.0], [4.0, 4.0], [0.0, 0.0]]
+    >>> model = FactorModel.from_vectors(rows)
     >>> chosen_rows(model, "right", 3, np.random.default_rng(0))
     array([0, 1, 2])
     """
@@ -623,8 +625,8 @@ def held(explored: Explorer) -> str:
     --------
     >>> from embaudit.auditing.audit import audit
     >>> from embaudit.model import FactorModel
-    >>> labels = ["</script>", "b", "c"]
-    >>> model = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], labels=labels)
+    >>> rows, labels = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], ["</script>", "b", "c"]
+    >>> model = FactorModel.from_softmax(rows, labels=labels)
     >>> "\\u003c/script\\u003e" in held(explorer(audit(model)))
     True
     """

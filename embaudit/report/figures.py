@@ -140,7 +140,8 @@ class StackDisplay(RowDisplay):
     Examples
     --------
     >>> for size in (0.00004, 0.4):
-    ...     drawn = StackDisplay({"name": ["items"], "remains": np.array([size])}, "change", ("blue",)).plot()
+    ...     columns = {"name": ["items"], "remains": np.array([size])}
+    ...     drawn = StackDisplay(columns, "change", ("blue",)).plot()
     ...     print(drawn.ax_.get_xlim()[1].round(2))
     0.1
     0.42
@@ -194,7 +195,9 @@ class MovementDisplay(RowDisplay):
     >>> from embaudit.model import FactorModel
     >>> from embaudit.movements import movement
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> MovementDisplay.from_movement(movement(model, Gauge.diagonal([1.0, 4.0]).act(model))).columns["mean"].round(3)
+    >>> stretched = Gauge.diagonal([1.0, 4.0]).act(model)
+    >>> display = MovementDisplay.from_movement(movement(model, stretched))
+    >>> display.columns["mean"].round(3)
     array([0.277])
 
     The axis of a model that moves nothing reaches to 1.
@@ -253,7 +256,10 @@ class MovementDisplay(RowDisplay):
             f"q{level:g}": np.array([record.quantiles[level] for record in moves])
             for level in LEVELS
         }
-        about = f"how far cosines of {title} pairs move, a row for each kind of equivalent model"
+        about = (
+            f"how far cosines of {title} pairs move, a row for each kind of equivalent "
+            "model"
+        )
         return cls(columns, about, f"|Δcos| of {title} pairs")
 
     def _draw(self, ax: Any, palette: Palette) -> None:
@@ -302,11 +308,16 @@ class CertifiedCurveDisplay(TableDisplay):
     >>> from embaudit.model import FactorModel
     >>> from embaudit.ranges import certified_neighbours
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> CertifiedCurveDisplay.from_neighbours(certified_neighbours(model, n=1), kappas=[1.1, 2.0]).columns["share"].round(3)
+    >>> lists = certified_neighbours(model, n=1)
+    >>> display = CertifiedCurveDisplay.from_neighbours(lists, kappas=[1.1, 2.0])
+    >>> display.columns["share"].round(3)
     array([0.667, 0.667])
     """
 
-    CAPTION = "The share of neighbours that is certain to stay, against the condition number κ: {title}."
+    CAPTION = (
+        "The share of neighbours that is certain to stay, against the condition number "
+        "κ: {title}."
+    )
 
     @classmethod
     def from_neighbours(
@@ -354,10 +365,9 @@ class CertifiedCurveDisplay(TableDisplay):
             else f"shifts up to {lists.max_shift:.3g} in the rows' units"
         )
         beside = "" if lists.max_shift == 0 else f", {shifts}"
-        return cls(
-            columns,
-            f"top {lists.n} lists of {len(lists.rows):,} {rows or f'{lists.role} rows'}{beside}",
-        )
+        row_title = rows or f"{lists.role} rows"
+        title = f"top {lists.n} lists of {len(lists.rows):,} {row_title}{beside}"
+        return cls(columns, title)
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
@@ -441,7 +451,10 @@ class BlockDisplay(TableDisplay):
     """
 
     MAX_NAMES: ClassVar[int] = 30
-    CAPTION = "Local cosines over the weights of their blocks, the highest first: the area is the global cosine."
+    CAPTION = (
+        "Local cosines over the weights of their blocks, the highest first: the area "
+        "is the global cosine."
+    )
 
     means: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
@@ -666,7 +679,8 @@ class PredictionDisplay(TableDisplay):
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0], [0.0, 0.0]])
+    >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0], [0.0, 0.0]]
+    >>> model = FactorModel.from_user_item(users, items)
     >>> PredictionDisplay.from_model(model).frame().round(9)
        first  second  cosine  prediction_cosine
     0      0       1     0.0                0.6

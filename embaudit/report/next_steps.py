@@ -43,7 +43,7 @@ array.
 
 @dataclass(frozen=True)
 class Invocation:
-    """A model and the options that were typed, so that another command can read it again.
+    """A model and the options that were typed, so another command can read it again.
 
     Examples
     --------
@@ -101,12 +101,16 @@ class Invocation:
         return join(["embaudit", name, *paths, *words])
 
     def out(self, what: str) -> str:
-        """Name a file for vectors of some kind, after the folder as well: many models are called `model.safetensors`.
+        """Name a file for vectors of some kind.
+
+        The name holds the folder because many models are called `model.safetensors`.
 
         Examples
         --------
-        >>> Invocation("a/model.safetensors").out("prediction"), Invocation("m.v2.npz").out("centred")
-        ('a-model-prediction.npz', 'm.v2-centred.npz')
+        >>> Invocation("a/model.safetensors").out("prediction")
+        'a-model-prediction.npz'
+        >>> Invocation("m.v2.npz").out("centred")
+        'm.v2-centred.npz'
         """
         where = Path(self.path).resolve()
         # Names of folders have dots that begin no suffix, as in Qwen2.5-0.5B.
@@ -116,8 +120,9 @@ class Invocation:
 
 
 def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield what is next and its command: the side that is missing, vectors to use or training to declare.
+    """Yield what to do next and its command.
 
+    A step names a missing side, writes vectors to use or declares the training.
     What only adds an option to the command that was typed has none of its own.
 
     Examples
@@ -127,18 +132,22 @@ def next_steps(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]
     >>> found = audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]))
     >>> for what, command in next_steps(found, Invocation("v.npy")):
     ...     print(f"{what}: {command}" if command else what)
-    if training compared these rows with each other (cosine, dot, distance): embaudit audit v.npy --compared cosine
-    if multiplied with a second table (word2vec, CLIP, recommender): embaudit audit v.npy --left-file OTHER-SIDE.npy
+    if training compared these rows with each other (cosine, dot, distance):
+    embaudit audit v.npy --compared cosine
+    if multiplied with a second table (word2vec, CLIP, recommender):
+    embaudit audit v.npy --left-file OTHER-SIDE.npy
     >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
     >>> for line in next(next_steps(found, Invocation("h.npz"))):
     ...     print(line)
     to compare labels by what the head does with your inputs, not by meaning
     embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
-    >>> model = FactorModel.from_user_item([[1.0, 0.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]])
+    >>> users, items = [[1.0, 0.0], [1.0, 1.0]], [[1.0, 2.0], [2.0, 1.0]]
+    >>> model = FactorModel.from_user_item(users, items)
     >>> for role in ("user-item", "user"):
     ...     print(*next(next_steps(audit(model, role=role), Invocation("m.npz"))))
     to rank items for each user, use the model's scores, not these cosines
-    to compare users by their predictions (`evaluate` says if it is better) embaudit fix m.npz ... --role user ...
+    to compare users by their predictions (`evaluate` says if it is better)
+    embaudit fix m.npz ... --role user ...
     """
     model, word = audit.model, audit.answer.word
     # Where nothing can be trusted, or after a YES, there is nothing to choose.
@@ -202,20 +211,22 @@ def _as_they_predict(audit: Audit, invocation: Invocation) -> tuple[str, str]:
 
 
 def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
-    """Name the line that writes vectors which compare rows by predictions, with the file that a bare head lacks."""
-    model, is_left, reading, over = (
-        audit.model,
-        audit.evidence.role == "left",
-        tuple[str, ...](),
-        "",
-    )
+    """Name the command that writes vectors which compare rows by predictions.
+
+    The command names the file of inputs that a head alone lacks.
+    """
+    model = audit.model
+    is_left = audit.evidence.role == "left"
+    reading: tuple[str, ...] = ()
+    over = ""
     title = model.title("left" if is_left else "right")
     # Pairs of both sides are compared by their scores, which need no other vectors.
     if audit.evidence.role == "cross":
-        return (
-            f"to rank {title}s for each {model.title('left')}, use the model's scores, not these cosines",
-            "",
+        what = (
+            f"to rank {title}s for each {model.title('left')}, use the model's scores, "
+            "not these cosines"
         )
+        return what, ""
     if audit.head is not None and model.left is None:
         # What the head is multiplied with comes from behind a final norm, as the last
         # of `hidden_states` does.
@@ -223,7 +234,10 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
         over = (
             " with your inputs" if audit.evidence.norm is None else " to normed states"
         )
-    what = f"to compare {title}s by {prediction_phrase(model)} (`evaluate` says if it is better)"
+    what = (
+        f"to compare {title}s by {prediction_phrase(model)} (`evaluate` says if it is "
+        "better)"
+    )
     if is_head(model):
         what = f"to compare {title}s by what the head does{over}, not by meaning"
     # Where both sides are called the same, or one as the other is called here, only
@@ -243,7 +257,11 @@ def _by_predictions(audit: Audit, invocation: Invocation) -> tuple[str, str]:
 
 
 def _with_other(audit: Audit, invocation: Invocation) -> str:
-    """Name the line that reads the other side, too; a file of our own takes none beside it, so its rows are saved."""
+    """Name the command that also reads the other side.
+
+    A file in our own format takes no other side, so the command names a file of its
+    rows.
+    """
     intake = audit.intake
     own = (
         Invocation(ROWS)
@@ -254,7 +272,10 @@ def _with_other(audit: Audit, invocation: Invocation) -> str:
 
 
 def _of_one_side(audit: Audit, invocation: Invocation) -> Iterator[tuple[str, str]]:
-    """Yield both kinds of training that vectors alone can come from, first a second table where names tell of one."""
+    """Yield both kinds of training that vectors alone can come from.
+
+    Training with a second table comes first if names tell of such a table.
+    """
     intake, ways = audit.intake, []
     arrays = () if intake is None else tuple(array.name for array in intake.parts)
     whitened = any(trait.orthonormal for trait in audit.evidence.traits)

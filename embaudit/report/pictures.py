@@ -119,7 +119,8 @@ def select_rows(
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.0, 0.0]])
+    >>> rows = [[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.0, 0.0]]
+    >>> model = FactorModel.from_vectors(rows)
     >>> selection = select_rows(model, "right", groups=["b", "a", "b", "a"])
     >>> selection.rows, selection.groups
     (array([1, 2, 0]), ('a', 'b', 'b'))
@@ -145,7 +146,8 @@ def select_rows(
                 [row for row in pool.tolist() if labels[row]], dtype=np.intp
             )
         rows = sample_rows(pool, size, as_generator(rng))
-        text = f"{counted(len(pool), side.title)} with a direction{'' if labels is None else ' and a group'}"
+        text = f"{counted(len(pool), side.title)} with a direction"
+        text += "" if labels is None else " and a group"
         text += " that are not set aside" if len(side.eligible_rows) < len(side) else ""
         text = (
             f"all {text}"
@@ -216,7 +218,8 @@ def leaf_order(cosines: Floats) -> Indices:
 
     Examples
     --------
-    >>> leaf_order(cosine_matrix(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.1]]))).tolist()
+    >>> rows = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.1]])
+    >>> leaf_order(cosine_matrix(rows)).tolist()
     [2, 3, 0, 1]
     """
     from scipy.cluster.hierarchy import leaves_list, linkage
@@ -247,7 +250,7 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class HeatmapDisplay(Display):
-    """Heatmaps of the same rows in the same order, on one scale from -1 to 1, white at 0.
+    """Heatmaps of the same rows in the same order, on one scale from -1 to 1.
 
     Parameters
     ----------
@@ -263,7 +266,8 @@ class HeatmapDisplay(Display):
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> shown = heatmap(FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]], ids=["a", "b"]), beside=[])
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]], ids=["a", "b"])
+    >>> shown = heatmap(model, beside=[])
     >>> shown.frame()
        first  second first_name second_name  your model
     0      0       1          a           b            0.6
@@ -285,8 +289,10 @@ class HeatmapDisplay(Display):
     @property
     def title(self) -> str:
         """Name of the cosines that are drawn."""
-        grey = any(np.isnan(panel.cosines).any() for panel in self.panels)
-        return f"{self.kind} cosines of {self.selection.text}{'; grey where there is none' if grey else ''}"
+        title = f"{self.kind} cosines of {self.selection.text}"
+        if any(np.isnan(panel.cosines).any() for panel in self.panels):
+            title += "; grey where there is none"
+        return title
 
     @property
     def caption(self) -> str:
@@ -454,8 +460,10 @@ def heatmap(
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
-    >>> [panel.name for panel in heatmap(model, beside=["exponent 0.5 (balanced)", "prediction cosine"]).panels]
+    >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]]
+    >>> model = FactorModel.from_user_item(users, items)
+    >>> shown = heatmap(model, beside=["exponent 0.5 (balanced)", "prediction cosine"])
+    >>> [panel.name for panel in shown.panels]
     ['your model', 'exponent 0.5 (balanced), κ = 1.41', 'prediction cosine']
     """
     side, draw = model.side_name(role), as_generator(rng)
@@ -518,8 +526,12 @@ class _PanelMaker:
         word = predicted_word(self.model, self.side)
         if name == word and self.model.left is None:
             users, items = self.model.roles
-            raise must_be("beside", f"of equivalent models where {items}s alone were loaded", f'"{word}"',
-                          f"load the {users}s beside them")  # fmt: skip
+            raise must_be(
+                "beside",
+                f"of equivalent models where {items}s alone were loaded",
+                f'"{word}"',
+                f"load the {users}s beside them",
+            )
         if name == word:
             form = canonical_form(self.model)
             return Panel(
@@ -705,8 +717,11 @@ def plot_heatmap(
     --------
     >>> from matplotlib.figure import Figure
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
-    >>> plot_heatmap(model, Figure().add_subplot(), groups=["a", "b", "a"], beside=[]).caption
-    'Item-item cosines of all 3 items with a direction and a group, by group, then by length. Panels: your model.'
+    >>> axes = Figure().add_subplot()
+    >>> shown = plot_heatmap(model, axes, groups=["a", "b", "a"], beside=[])
+    >>> shown.caption
+    'Item-item cosines of all 3 items with a direction and a group, by group, then by
+    length. Panels: your model.'
     """
     shown = heatmap(
         model_of(model),
@@ -747,7 +762,8 @@ def plot_prediction_cosines(
     Returns
     -------
     PredictionDisplay
-        `frame()` has one row per pair; `correlation` and `caption` describe the picture.
+        `frame()` has one row per pair; `correlation` and `caption` describe the
+        picture.
 
     Raises
     ------
@@ -757,7 +773,8 @@ def plot_prediction_cosines(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]]
+    >>> model = FactorModel.from_user_item(users, items)
     >>> plot_prediction_cosines(model, Figure().add_subplot()).caption
     'Your cosine against prediction cosine: all 1 item-item pairs.'
     """

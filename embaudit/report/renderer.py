@@ -1,4 +1,4 @@
-"""How results of every type are shown: as a page, as part of a notebook and as a picture.
+"""How results of every type are shown: as a page, in a notebook and as a picture.
 
 `embaudit/__init__.py` gives this module to the results as their `Renderer`.
 """

@@ -1,6 +1,7 @@
-"""Results in the terminal: the first screen of an audit, one screen of any result, and everything, with rich.
+"""Results in the terminal, written with rich.
 
-Readers of a first screen know cosines and need not know gauges. It has 80 columns.
+These are the first screen of an audit, one screen of any result, and everything. The
+first screen has 80 columns, and its readers know cosines but need not know gauges.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def _on_nearly_equal(audit: Audit) -> list[str]:
 
 
 def _input_lines(audit: Audit, invocation: Invocation, view: Document) -> list[str]:
-    """Write what was read: the file, its kind, its size, and what is special about it."""
+    """Write what was read: the file, its kind, its size and its peculiarities."""
     read = f"{_kind_of(audit.model)}, {view.subject}"
     # A long path is cut at its beginning, because its end tells models apart.
     title, room = invocation.title, max(FILE, WIDTH - len(f": {read}"))
@@ -376,7 +377,9 @@ def _prose(text: str, console: Console, style: str = "") -> Text:
 
 
 def _narrow(text: str, room: int) -> str:
-    """Cut a text to so many cells of a terminal, two of which a letter of Chinese or Japanese takes.
+    """Cut a text to `room` cells of a terminal.
+
+    A letter of Chinese or Japanese takes two cells.
 
     Examples
     --------
@@ -421,7 +424,7 @@ def _broken(command: str) -> list[str]:
 
 
 def brief(paragraphs: Iterable[str], tables: Sequence[Table]) -> str:
-    """Write what was found in 80 columns and 28 lines, or a few more where it takes more words.
+    """Write a result in 80 columns and 28 lines, or a few more for a long conclusion.
 
     Parameters
     ----------
@@ -433,7 +436,8 @@ def brief(paragraphs: Iterable[str], tables: Sequence[Table]) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> frame = pd.DataFrame({"item": [f"item {i}" for i in range(30)], "length": range(30)})
+    >>> items = [f"item {i}" for i in range(30)]
+    >>> frame = pd.DataFrame({"item": items, "length": range(30)})
     >>> table = Table("lengths", frame)
     >>> print(brief(["Lengths grow."], [table.head(2), table]))
     Lengths grow.
@@ -463,7 +467,7 @@ def brief(paragraphs: Iterable[str], tables: Sequence[Table]) -> str:
 
 
 def print_result(result: Result, console: Console, *, full: bool = True) -> None:
-    """Print the tables of a result, then what it says, so that the conclusion stands last; or one screen of it."""
+    """Print a result: one screen, or all of it with the conclusion at the end."""
     # With it come results of every kind, which an audit does not need.
     from embaudit.report.documents import document
 
@@ -480,7 +484,7 @@ def print_result(result: Result, console: Console, *, full: bool = True) -> None
 def print_audit(
     audit: Audit, console: Console, invocation: Invocation | None = None
 ) -> None:
-    """Print the answer, all that was measured and found, what to do, and the verdict."""
+    """Print the answer, all measurements and findings, what to do, and the verdict."""
     console.print(Text(repr(audit.model)))
     if audit.intake is not None:
         console.print(_prose(audit.intake.explain(), console))
@@ -518,7 +522,7 @@ def print_steps(view: Document, console: Console) -> None:
 
 
 def print_document(made: Document, console: Console) -> None:
-    """Print words, sections with their tables, lists and findings, then the conclusion and notes."""
+    """Print words and sections with all their parts, then the conclusion and notes."""
     for word, meaning in made.words:
         console.print(Text(f"{word}: {meaning}", style="dim"))
     for section in made.shown_sections:

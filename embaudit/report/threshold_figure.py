@@ -38,7 +38,8 @@ class ThresholdDisplay(TableDisplay):
     >>> from embaudit.model import FactorModel
     >>> from embaudit.serving import threshold
     >>> rows = np.random.default_rng(0).standard_normal((50, 8))
-    >>> shown = ThresholdDisplay.from_threshold(threshold(FactorModel.from_vectors(rows)))
+    >>> found = threshold(FactorModel.from_vectors(rows))
+    >>> shown = ThresholdDisplay.from_threshold(found)
     >>> shown.columns["share"][[0, -1]].round(4).tolist()  # 1 of 1,225 pairs
     [1.0, 0.0008]
     """

@@ -1,1 +1,1 @@
-"""The gate of a release: which findings of an audit stop it, and how forges are told."""
+"""The gate of a release: which findings stop it, and how forges are told."""

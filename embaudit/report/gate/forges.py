@@ -82,10 +82,11 @@ def comment(result: Result, title: str = "", origin: Origin | None = None) -> st
     Examples
     --------
     >>> from embaudit.blocks import block_cosines
-    >>> print("\n".join(comment(block_cosines([1, 1], [1, 2]), "a.npy & b.npy").splitlines()[:3]))
+    >>> text = comment(block_cosines([1, 1], [1, 2]), "a.npy & b.npy")
+    >>> print("\n".join(text.splitlines()[:3]))
     ### embaudit: a.npy \& b.npy
     <BLANKLINE>
-    The global cosine is 0.9487: 0.9487, the cosine of the block norms, × 1.0000, the weighted mean cosine of 2 ...
+    The global cosine is 0.9487: 0.9487, the cosine of the block norms, × 1.0000, ...
     """
     view = document(result)
     remarks = () if origin is None else origin.remarks

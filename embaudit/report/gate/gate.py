@@ -140,7 +140,7 @@ class Baseline:
         return cls(findings, sample, model)
 
     def status(self, finding: Finding) -> str:
-        """Return "new", "worse" or "known", compared with the findings of the baseline."""
+        """Compare a finding with the baseline: return "new", "worse" or "known"."""
         if (finding.code, finding.role or "") not in self.findings:
             return "new"
         once, number = self.findings[finding.code, finding.role or ""]
@@ -179,8 +179,10 @@ class Judged:
         status = (
             "" if self.status == "new" and self.reason != ALWAYS else f", {self.status}"
         )
-        reason = self.reason and f": {self.reason}"
-        return f"{self.finding.code}{self.rows and f' {self.rows}'} ({self.finding.severity.title}{status}{reason})"
+        reason = f": {self.reason}" if self.reason else ""
+        rows = f" {self.rows}" if self.rows else ""
+        severity = self.finding.severity.title
+        return f"{self.finding.code}{rows} ({severity}{status}{reason})"
 
 
 @dataclass(frozen=True)
