@@ -181,11 +181,11 @@ def _divide(block: Floats, none: float, unit: NDArray[Any]) -> None:
     norms[is_zero] = 1
     np.divide(block, norms[:, None], out=unit, casting="same_kind")
     unit[is_zero] = none
-    is_subnormal = norms < np.finfo(np.float64).smallest_normal
-    if is_subnormal.any():
-        # A subnormal norm has lost digits, so divide by the largest entry first.
-        _, scaled, scaled_norms = _scaled(block[is_subnormal])
-        unit[is_subnormal] = scaled / scaled_norms[:, None]
+    # A subnormal norm has lost digits, and the norm of large rows can be infinite.
+    is_inexact = (norms < np.finfo(np.float64).smallest_normal) | np.isinf(norms)
+    if is_inexact.any():
+        _, scaled, scaled_norms = _scaled(block[is_inexact])
+        unit[is_inexact] = scaled / scaled_norms[:, None]
 
 
 def gram(x: Matrix) -> Floats:

@@ -74,6 +74,13 @@ def test_unit_rows_at_extreme_norms(row: np.ndarray) -> None:
             assert abs(mpf(float(got)) - mpf(float(x)) / exact) <= 4 * len(row) * EPS
 
 
+def test_unit_rows_of_finite_rows_whose_norm_is_infinite() -> None:
+    largest = np.finfo(np.float64).max
+    rows = np.array([[largest, largest], [-largest, 0.75 * largest], [3.0, 4.0]])
+    expected = [[np.sqrt(0.5), np.sqrt(0.5)], [-0.8, 0.6], [0.6, 0.8]]
+    np.testing.assert_allclose(unit_rows(rows), expected, rtol=1e-15)
+
+
 def test_sums_and_norms_of_empty_matrices() -> None:
     np.testing.assert_array_equal(gram(np.zeros((0, 2))), np.zeros((2, 2)))
     assert row_norms(np.zeros((0, 2))).shape == (0,)
