@@ -34,6 +34,7 @@ from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPTIONAL, Labels, Side, SideName, as_titles
 from embaudit.model.trainings import (
     StatedTraining,
+    is_open_link,
     known_training,
     link_of_training,
     require_agreement,
@@ -778,7 +779,7 @@ class FactorModel:
         """Return a copy with some fields changed, under the names of `from_arrays`.
 
         Other fields are kept. If the left factors are removed, their fields are removed
-        with them. If the link was only assumed, a new objective sets it. The final norm
+        with them. If nobody declared the link, a new objective sets it. The final norm
         and the tying are kept only as long as the right rows and the kind of head stay
         the same. What a source says of the training is kept until another objective
         replaces the one that contradicts it.
@@ -800,8 +801,10 @@ class FactorModel:
         if right:
             fields["right_side"] = self.right_side.replace(**right)
         link = fields.get("link", self.link)
-        is_assumed = "link" not in fields and self.link.is_assumed
-        if link is None or (is_assumed and fields.get("objective") is not None):
+        can_be_set = "link" not in fields and is_open_link(
+            self.link, alone=fields["left_side"] is None
+        )
+        if link is None or (can_be_set and fields.get("objective") is not None):
             objective = fields.get("objective", self.objective)
             link = _inferred_link(objective, fields["left_side"], fields["right_side"])
         link = as_link(link)

@@ -476,11 +476,26 @@ def _link_of_law(law: Objective) -> Link:
     return replace(LINKS["identity"], is_assumed=True)
 
 
-def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
-    """Return the link that an objective sets, unless another link was declared.
+def is_open_link(link: Link, *, alone: bool) -> bool:
+    """Return True if an objective can set the link, because nobody declared it.
 
-    Vectors alone have the identity link if nothing better is known, so an objective can
-    replace it. An objective of rankings does not: without users there is no order.
+    Vectors alone have the identity link if nothing better is known, so this link of
+    theirs is open even if it was not marked as assumed.
+
+    Examples
+    --------
+    >>> link = LINKS["identity"]
+    >>> is_open_link(link, alone=True), is_open_link(link, alone=False)
+    (True, False)
+    """
+    return link.is_assumed or (alone and link.name == "identity")
+
+
+def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
+    """Return the link that an objective sets if the link of the model is open.
+
+    An objective of rankings does not set the link of vectors alone, because there is no
+    order without users.
 
     Examples
     --------
@@ -490,8 +505,7 @@ def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
     ['cosine', 'compared-cosine', 'identity', 'identity']
     """
     training = known_training(name)
-    is_declared = not (link.is_assumed or (alone and link.name == "identity"))
-    if training is None or is_declared:
+    if training is None or not is_open_link(link, alone=alone):
         return link
     if name in OBJECTIVES:
         return _link_of_law(OBJECTIVES[training.law])
@@ -507,9 +521,8 @@ def require_agreement(
 ) -> None:
     """Raise InputError if models of this link are not trained with this objective.
 
-    Unknown words pass, because a file may come from a later version. Vectors alone have
-    the identity link if nothing better is known, so they can name any objective unless
-    that link is declared.
+    Unknown words pass, because a file may come from a later version. Vectors alone with
+    the identity link can name any objective, unless the caller declared that link.
 
     Examples
     --------

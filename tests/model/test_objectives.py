@@ -11,7 +11,7 @@ import pytest
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
-from embaudit.model import LINK_NAMES
+from embaudit.model import LINK_NAMES, with_objective
 from embaudit.model.objectives import OBJECTIVES
 
 N, P, K = 12, 9, 3
@@ -236,6 +236,20 @@ def expects_agreement(name, link, sides):
     if sides == 1 and link == "identity":
         return True
     return name != "prediction" and link in OBJECTIVES[name].links
+
+
+@pytest.mark.parametrize("word", ["clip", "bge", "transe", "bpr", "factors"])
+@pytest.mark.parametrize(
+    "vectors",
+    [
+        pytest.param(ea.FactorModel.from_vectors(WANTED), id="vectors"),
+        pytest.param(ea.FactorModel(None, WANTED), id="a model without left rows"),
+    ],
+)
+def test_every_way_to_name_the_training_of_vectors_gives_the_same_link(vectors, word):
+    changed = vectors.replace(objective=word)
+    assert changed.link == with_objective(vectors, word).link
+    assert changed.link == ea.load(WANTED, kind="vectors", objective=word).link
 
 
 CONTRADICTED_BY_COSINES = [
