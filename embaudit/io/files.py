@@ -1,6 +1,6 @@
-"""Files that are read are found, or refused in one sentence.
+"""Find the files to read, and reject unusable paths in one sentence.
 
-They are remembered, so that nothing writes over them.
+Every file that is found is noted as an input, so that no output replaces it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from embaudit.core.checked import as_list
 from embaudit.core.inputs import note_input
@@ -19,13 +19,20 @@ from embaudit.io.folders import model_in
 from embaudit.io.remote import as_url, local_path
 
 AnyPath: TypeAlias = str | os.PathLike[str]
-T = TypeVar("T")
-LFS = b"version https://git-lfs.github.com/spec/"
-"""First bytes of a file that stands for a large one until it is fetched."""
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""First bytes of a Git LFS pointer, which replaces a large file until it is fetched."""
+MAX_LFS_POINTER_BYTES = 1024
+"""Pointer files of Git LFS are smaller, by their specification."""
 
 
 def as_path(path: object, name: str) -> Path:
-    """Check that something names a file.
+    """Return a path given as text or as a path object.
+
+    Raises
+    ------
+    InputError
+        For any other value, including paths given as bytes. The sentence calls the
+        value `name`.
 
     Examples
     --------
@@ -34,23 +41,34 @@ def as_path(path: object, name: str) -> Path:
         ...
     embaudit.errors.InputError: the input must be a path, as text or a Path; got 3.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise must_be(name, "a path, as text or a Path", repr(path))
-    return Path(path)
+    if isinstance(path, (str, os.PathLike)):
+        text = os.fspath(path)
+        if isinstance(text, str):
+            return Path(text)
+    raise must_be(name, "a path, as text or a Path", repr(path))
 
 
 def existing_path(
-    path: AnyPath, what: str = "the input", remedy: str = "check the path"
+    path: AnyPath, name: str = "the input", remedy: str = "check the path"
 ) -> Path:
-    """Return `path` if a file or directory is there, and remember it as an input.
+    """Return the path of an existing file or directory, and note it as an input.
 
     A URL is copied to this machine first; see `local_path`.
+
+    Parameters
+    ----------
+    path : str or path
+        Path or URL.
+    name : str
+        Name of the input in errors.
+    remedy : str
+        Advice to the user if nothing exists at the path.
 
     Raises
     ------
     InputError
-        If nothing is there, an empty file, a pipe or a device, or it may not be looked
-        at.
+        If the path does not exist or cannot be accessed, or if it is an empty file, a
+        pointer of Git LFS, a pipe or a device.
 
     Examples
     --------
@@ -63,43 +81,74 @@ def existing_path(
     local = as_path(path, "the input") if url is None else local_path(url)
     try:
         state = local.stat()
+        if S_ISREG(state.st_mode):
+            _require_content(local, state.st_size, name)
     except FileNotFoundError as error:
-        raise must_be(what, "a file that exists", local, remedy) from error
+        raise must_be(name, "a file that exists", local, remedy) from error
     except (OSError, ValueError) as error:
-        raise InputError(
-            "{} cannot be read: {}.", local, getattr(error, "strerror", None) or error
-        ) from error
+        # Only errors of the system have a `strerror`.
+        reason = getattr(error, "strerror", None) or error
+        raise InputError("{} cannot be read: {}.", local, reason) from error
     if not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode)):
         raise must_be(
-            what,
+            name,
             "a file or directory",
             Sentence("{}, a pipe or device", local),
             "save it to a file first",
-        )
-    if S_ISREG(state.st_mode) and state.st_size == 0:
-        raise must_be(
-            what, "a file with something in it", Sentence("{}, which is empty", local)
-        )
-    if (
-        S_ISREG(state.st_mode)
-        and state.st_size < 1024
-        and first_bytes(local, len(LFS)) == LFS
-    ):
-        raise must_be(
-            what,
-            "the file itself",
-            Sentence("{}, a pointer of Git LFS", local),
-            "fetch it with: git lfs pull",
         )
     note_input(local)
     return local
 
 
-def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
-    """Return what a path names, and the files of a list or a pattern.
+def _require_content(path: Path, n_bytes: int, name: str) -> None:
+    """Raise InputError if a file is empty or a pointer of Git LFS."""
+    if n_bytes == 0:
+        raise must_be(
+            name, "a file with something in it", Sentence("{}, which is empty", path)
+        )
+    if n_bytes >= MAX_LFS_POINTER_BYTES:
+        return
+    if first_bytes(path, len(LFS_POINTER)) == LFS_POINTER:
+        raise must_be(
+            name,
+            "the file itself",
+            Sentence("{}, a pointer of Git LFS", path),
+            "fetch it with: git lfs pull",
+        )
 
-    The files are in the order of the list, or of their names.
-    A folder of MLflow stands for the model in it.
+
+def existing_file(
+    path: AnyPath, name: str = "the input", remedy: str = "check the path"
+) -> Path:
+    """Return the path of an existing file, and note it as an input.
+
+    Raises
+    ------
+    InputError
+        If the path is a directory, and in all cases in which `existing_path` raises.
+    """
+    local = existing_path(path, name, remedy)
+    if not local.is_file():
+        raise must_be(name, "a file", f"the directory {local}", "name the file in it")
+    return local
+
+
+def find_input(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
+    """Return the path of an input, and its files if they are a list or a pattern.
+
+    Parameters
+    ----------
+    path : str, path or list of them
+        A file, a folder, a URL, a pattern such as `shards/*.parquet`, or a list of
+        files. A folder of MLflow stands for the model in it.
+
+    Returns
+    -------
+    path : Path
+        The file or folder; for a list or a pattern, the folder that its files share.
+    files : tuple of Path
+        The files in the order of the list, or those that match a pattern, sorted by
+        name. Empty for a single path.
 
     Raises
     ------
@@ -108,7 +157,7 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
 
     Examples
     --------
-    >>> located([])
+    >>> find_input([])
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: the input must be a list of one file at least; got [].
@@ -116,23 +165,38 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
     if isinstance(path, (list, tuple)):
         if not path:
             raise must_be("the input", "a list of one file at least", path)
-        return together(existing_file(each) for each in path)
-    # A file may be called like a pattern, and a URL may hold a question mark.
-    pattern = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
-    if not (
-        glob.has_magic(pattern)
-        and as_url(pattern) is None
-        and not os.path.lexists(pattern)
-    ):
-        return model_in(existing_path(path)), ()  # type: ignore[arg-type]
-    # What programs leave beside tables, such as _SUCCESS and .crc, begins so.
-    matches = glob.glob(pattern, recursive=True)  # noqa: PTH207
-    names = (Path(name) for name in sorted(matches))
-    files = tuple(
-        existing_file(name)
-        for name in names
-        if name.is_file() and not name.name.startswith(("_", "."))
-    )
+        files = [existing_file(file) for file in path]
+        return with_common_folder(files)
+    as_path(path, "the input")
+    # A Path would change the slashes of URLs, so the text itself is inspected.
+    text = os.fspath(path)  # type: ignore[arg-type]
+    if _is_pattern(text):
+        return with_common_folder(_matching_files(text))
+    return model_in(existing_path(text)), ()
+
+
+def _is_pattern(path: str) -> bool:
+    """Return True if a path has wildcards, and is neither a file nor a URL.
+
+    The name of a file can contain a bracket, and a URL can contain a question mark.
+    """
+    is_file_or_url = as_url(path) is not None or os.path.lexists(path)
+    return glob.has_magic(path) and not is_file_or_url
+
+
+def _matching_files(pattern: str) -> list[Path]:
+    """Return the files that match a pattern, sorted by name.
+
+    Programs write files such as _SUCCESS and .part.crc next to tables. A file whose
+    name begins with "_" or "." is therefore skipped, unless the last part of the
+    pattern begins in the same way.
+    """
+    skipped = {"_", "."} - {Path(pattern).name[0]}
+    files = []
+    for match in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
+        path = Path(match)
+        if path.is_file() and path.name[0] not in skipped:
+            files.append(existing_file(path))
     if not files:
         raise must_be(
             "the input",
@@ -140,44 +204,41 @@ def located(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...]]:
             pattern,
             "check the path",
         )
-    return together(files)
+    return files
 
 
-def together(paths: Iterable[Path]) -> tuple[Path, tuple[Path, ...]]:
-    """Return the folder that some files have in common, and the files.
+def with_common_folder(paths: Iterable[Path]) -> tuple[Path, tuple[Path, ...]]:
+    """Return the innermost folder that contains all files, and the files.
 
-    If one of them has its whole path, all of them get theirs.
+    The files are made absolute if one of them is absolute, or if ".." leads out of the
+    folder that the relative paths share.
 
     Examples
     --------
-    >>> together([Path("shards/a.parquet"), Path("shards/2/b.parquet")])[0].name
-    'shards'
+    >>> folder, files = with_common_folder(
+    ...     [Path("shards/a.parquet"), Path("shards/2/b.parquet")]
+    ... )
+    >>> folder.name, [file.name for file in files]
+    ('shards', ['a.parquet', 'b.parquet'])
     """
     files = tuple(paths)
-    # Whole paths and others have no folder in common as they stand.
     if any(file.is_absolute() for file in files):
         files = tuple(file.absolute() for file in files)
-    return Path(os.path.commonpath([file.parent for file in files])), files
+    folder = _common_folder(files)
+    # `commonpath` compares texts, so it does not know that ".." leads out of a folder.
+    if any(".." in file.relative_to(folder).parts for file in files):
+        files = tuple(file.resolve() for file in files)
+        folder = _common_folder(files)
+    return folder, files
 
 
-def existing_file(
-    path: AnyPath, what: str = "the input", remedy: str = "check the path"
-) -> Path:
-    """Return `path` if it is a file that is not empty, and remember it as an input.
-
-    Raises
-    ------
-    InputError
-        If it is not.
-    """
-    local = existing_path(path, what, remedy)
-    if not local.is_file():
-        raise must_be(what, "a file", f"the directory {local}", "name the file in it")
-    return local
+def _common_folder(files: Sequence[Path]) -> Path:
+    """Return the longest path that begins the paths of all parent folders."""
+    return Path(os.path.commonpath([file.parent for file in files]))
 
 
 def plain_suffix(path: Path) -> str:
-    """Return the suffix in lower case that tells the format, without a `.gz` after it.
+    """Return the suffix of a path in lower case, ignoring a final `.gz`.
 
     Examples
     --------
@@ -190,7 +251,7 @@ def plain_suffix(path: Path) -> str:
 
 
 def first_bytes(path: Path, size: int = 16) -> bytes:
-    """Read what a file begins with; nothing of a directory.
+    """Return the first `size` bytes of a file, or no bytes for a directory.
 
     Examples
     --------
@@ -206,20 +267,21 @@ def first_bytes(path: Path, size: int = 16) -> bytes:
 def distinct_outputs(
     inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath | None]
 ) -> None:
-    """Refuse an output that is an input or another output, under whatever name.
+    """Raise InputError if an output is also an input or another output.
 
-    It is refused before any work is done.
+    Commands call this function before they compute anything. Two names of one file,
+    such as a link and its target, count as the same file.
 
     Parameters
     ----------
     inputs, outputs : iterable of path or None
-        What a command reads and writes; None for what was not asked for. What lies in a
-        directory that is read counts as read.
+        Paths that a command reads and writes. None stands for an option that was not
+        given. Every file in a directory among the inputs is an input.
 
     Raises
     ------
     InputError
-        If two of them are one file.
+        If an output is an input, or if two outputs are the same file.
 
     Examples
     --------
@@ -229,35 +291,41 @@ def distinct_outputs(
         ...
     embaudit.errors.InputError: ... another file than the input; got model.npz for ...
     """
-    read = [
-        as_path(path, "the input")
-        for path in as_list(inputs, "inputs", '["a.npz"]')
-        if path is not None
-    ]
-    written: list[Path] = []
-    output_paths = as_list(outputs, "outputs", '["b.npz"]')
-    for output in (
-        as_path(path, "the output") for path in output_paths if path is not None
-    ):
-        for kind, paths in (("the input", read), ("another output", written)):
-            if any(_same(output, other) for other in paths):
-                raise must_be(
-                    "the output",
-                    f"another file than {kind}",
-                    f"{output} for both",
-                    "name a file of its own",
-                )
-        written.append(output)
+    input_paths = _given_paths(as_list(inputs, "inputs", '["a.npz"]'), "the input")
+    output_paths = _given_paths(as_list(outputs, "outputs", '["b.npz"]'), "the output")
+    for i, output in enumerate(output_paths):
+        _require_other_file(output, input_paths, "the input")
+        _require_other_file(output, output_paths[:i], "another output")
 
 
-def _same(output: Path, other: Path) -> bool:
-    """Return whether both are one file, or the output is a file in the directory."""
+def _given_paths(paths: Sequence[AnyPath | None], name: str) -> list[Path]:
+    """Return the paths that are not None."""
+    return [as_path(path, name) for path in paths if path is not None]
+
+
+def _require_other_file(output: Path, others: Sequence[Path], name: str) -> None:
+    """Raise InputError if an output would replace one of the other paths."""
+    if any(_would_replace(output, other) for other in others):
+        raise must_be(
+            "the output",
+            f"another file than {name}",
+            f"{output} for both",
+            "name a file of its own",
+        )
+
+
+def _would_replace(output: Path, other: Path) -> bool:
+    """Return True if both paths are one file, or `other` is a folder of the output.
+
+    A new file in an existing folder replaces nothing.
+    """
     try:
-        if output.exists() and other.exists():
-            return other.samefile(output) or (
-                other.is_dir() and output.resolve().is_relative_to(other.resolve())
-            )
-        return output.resolve() == other.resolve()
-    # What cannot be looked up is refused where it is opened.
-    except (OSError, RuntimeError):
+        if not (output.exists() and other.exists()):
+            return output.resolve() == other.resolve()
+        if other.samefile(output):
+            return True
+        return other.is_dir() and output.resolve().is_relative_to(other.resolve())
+    # A path that cannot be resolved, such as a circle of links or a name with a null
+    # byte, is rejected with its reason when it is opened.
+    except (OSError, RuntimeError, ValueError):
         return False

@@ -42,7 +42,7 @@ from embaudit.io.combining import (
     with_training,
 )
 from embaudit.io.contents import Contents, Source
-from embaudit.io.files import AnyPath, located, together
+from embaudit.io.files import AnyPath, find_input, with_common_folder
 from embaudit.io.formats import (
     Format,
     address_of,
@@ -323,7 +323,7 @@ def source_of(source: object) -> str | None:
     if isinstance(source, list | tuple):
         if not source:
             return None
-        folder, _ = together(map(Path, source))
+        folder, _ = with_common_folder(map(Path, source))
         return without_secrets(str(folder))
     return without_secrets(address_of(source))  # type: ignore[arg-type]
 
@@ -434,7 +434,7 @@ def locate(source: Readable) -> Location:
     if store_of(source) is not None:
         return Location(address=address_of(source))  # type: ignore[arg-type]
     if is_path(source):
-        path, files = located(source)  # type: ignore[arg-type]
+        path, files = find_input(source)  # type: ignore[arg-type]
         return Location(path, files)
     return Location(value=unwrapped(source))
 

@@ -52,8 +52,9 @@ def writable(path: AnyPath, *, force: bool) -> Path:
             path.stat()
         is_there, is_file, is_directory = path.exists(), path.is_file(), target.is_dir()
         has_folder = target.parent.is_dir()
-    # Links in a circle are a RuntimeError before Python 3.13.
-    except (OSError, RuntimeError) as error:
+    # Links in a circle are a RuntimeError before Python 3.13, and a null byte in the
+    # name is a ValueError.
+    except (OSError, RuntimeError, ValueError) as error:
         raise InputError(
             "{} cannot be written: {}.",
             File(path),

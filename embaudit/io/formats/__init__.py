@@ -313,10 +313,13 @@ def store_of(address: object) -> Format | None:
     >>> store_of("model.npz") is None
     True
     """
-    if not isinstance(address, (str, os.PathLike)) or os.path.lexists(address):
+    if not isinstance(address, (str, os.PathLike)):
+        return None
+    text = os.fspath(address)
+    if not isinstance(text, str) or os.path.lexists(text):
         return None
     for candidate in list_formats():
-        if os.fspath(address).startswith(candidate.addresses):
+        if text.startswith(candidate.addresses):
             return candidate
     return None
 
