@@ -1,9 +1,10 @@
-"""`embaudit audit` of factors on disk, by size, against one matrix product over the same rows.
+"""`embaudit audit` of factors on disk, by size, against one matrix product.
 
-Run from the root of a checkout: `python benchmarks/bench_audit.py` (some minutes), or with `--sizes 200000` for one
-size only. Each audit is a process of its own; what is printed is its time, its processor time, the largest memory of
-its own (the mapped files not counted) and the ratio of its processor time to that of multiplying all rows by a k×k
-matrix and summing up, which any look at an equivalent model takes at least.
+Run from the root of a checkout: `python benchmarks/bench_audit.py` (some minutes), or
+with `--sizes 200000` for one size only. Each audit is a process of its own. The script
+prints its time, its processor time, the largest memory of its own (without the mapped
+files) and the ratio of its processor time to that of multiplying all rows by a k×k
+matrix and summing up, which is the least that measuring an equivalent model takes.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def audited(*arguments: str) -> tuple[float, float, int]:
 
 
 def bare_product(*paths: Path) -> float:
-    """Multiply all rows by a k×k matrix once, a block at a time, and return the processor time."""
+    """Return the processor time of multiplying all rows by a k×k matrix, in blocks."""
     square, start = np.eye(RANK, dtype=np.float32), time.process_time()
     for path in paths:
         rows = np.load(path, mmap_mode="r")
@@ -107,8 +108,9 @@ def main() -> None:
                 *[text for path in others for text in ("--left-file", str(path))],
             )
             ratio = used / bare_product(right, *others)
+            n_left = 0 if chosen.one_side else size // 4
             print(
-                f"{size:>10,} {0 if chosen.one_side else size // 4:>10,} {elapsed:>7.1f} s {used:>8.1f} s "
+                f"{size:>10,} {n_left:>10,} {elapsed:>7.1f} s {used:>8.1f} s "
                 f"{memory / 2**20:>8.0f} MiB {ratio:>20.0f}",
                 flush=True,
             )

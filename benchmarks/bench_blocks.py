@@ -1,7 +1,8 @@
-"""Compare two safetensors files of two gigabytes each: time beyond reading them, and peak memory.
+"""Compare two safetensors files of two gigabytes: time beyond reading, peak memory.
 
-Run `python benchmarks/bench_blocks.py --gigabytes 2 --dtype bfloat16`. The files are made in a temporary folder and
-removed; reading alone and comparing run in turn, each in a process of its own, so that the ratio is one of one run.
+Run `python benchmarks/bench_blocks.py --gigabytes 2 --dtype bfloat16`. The files are
+made in a temporary folder and removed. Reading alone and comparing run in turn, each in
+a process of its own, so that both times of a ratio come from one run.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def read_only(paths: list[str]) -> dict[str, float]:
 
 
 def peak_megabytes() -> float:
-    """Return the high-water mark of this program; getrusage would count what its parent held before."""
+    """Return the largest memory of this process in MB."""
+    # getrusage would also count the memory of the parent process.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(status.split("VmHWM:")[1].split()[0]) / 1000
 
@@ -117,8 +119,9 @@ def main() -> None:
             done = run("--blocks", blocks, "--task", "compare", *paths)
             beyond = done["seconds"] - read
             print(
-                f"{options.gigabytes:g} GB {options.dtype} by {blocks:8s}: reading {read:.1f} s, comparing "
-                f"{done['seconds']:.1f} s, beyond reading {beyond:.1f} s, peak {done['peak_mb']:.0f} MB, "
+                f"{options.gigabytes:g} GB {options.dtype} by {blocks:8s}: "
+                f"reading {read:.1f} s, comparing {done['seconds']:.1f} s, "
+                f"beyond reading {beyond:.1f} s, peak {done['peak_mb']:.0f} MB, "
                 f"{done['blocks']:,} blocks"
             )
 

@@ -3,8 +3,8 @@
     python benchmarks/bench_commands.py [--scale 1.0] [--rounds 3]
 
 The recommender has 610 users and 9,724 items of 50 columns, the heads have 1,000 labels
-of 1,024 columns and 800 labels of 512 columns. Each command is a process of its own, and
-all commands take turns. The script prints the medians of the wall time and of the
+of 1,024 columns and 800 labels of 512 columns. Each command is a process of its own,
+and all commands take turns. The script prints the medians of the wall time and of the
 processor time, and the largest memory of a process without the files that it maps.
 """
 

@@ -1,10 +1,11 @@
-"""`embaudit fit` from a table of ratings to a model file, end to end: its time, by stages, and its memory.
+"""`embaudit fit` from a table of ratings to a file: its time, by stages, and memory.
 
     python benchmarks/bench_fit.py [--size small|csv|parquet] [--rank 50]
 
-The ratings are those of `bench_svd.py` with ids that are no row numbers, in an order as if by time, with times beside
-them. "csv" are 10 million in 250 MB of text, "parquet" are 100 million. The command is a process of its own; the
-stages are those of a second run in this process.
+The ratings are those of `bench_svd.py` with ids that are no row numbers, ordered as if
+by time, and with a column of times. "csv" are 10 million ratings in 250 MB of text,
+"parquet" are 100 million. The command is a process of its own; the stages are those of
+a second run in this process.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def make_file(folder: str, size: str) -> Path:
 
 
 def own_memory(pid: int) -> int:
-    """Read how many bytes of memory a process has held at most, files that it mapped included."""
+    """Read the largest memory of a process in bytes, with the files that it mapped."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -66,7 +67,7 @@ def own_memory(pid: int) -> int:
 
 
 def fitted(path: Path, rank: int) -> None:
-    """Fit in a process of its own; print its time, its processor time and its largest memory."""
+    """Fit in a process of its own; print its time, processor time and memory."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [
         sys.executable,
@@ -115,7 +116,8 @@ def stages(path: Path, rank: int) -> None:
     times.append(time.perf_counter())
     read, fit, write = np.diff(times)
     print(
-        f"reading {read:.1f} s, factorising {fit:.1f} s ({estimator.svd_solver_}), model and file {write:.1f} s"
+        f"reading {read:.1f} s, factorising {fit:.1f} s ({estimator.svd_solver_}), "
+        f"model and file {write:.1f} s"
     )
 
 
@@ -129,8 +131,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = make_file(folder, options.size)
         n, p, entries, _ = SIZES[options.size]
+        megabytes = path.stat().st_size / 1e6
         print(
-            f"{entries:,} ratings of {n:,} × {p:,} in {path.stat().st_size / 1e6:,.0f} MB of {path.suffix[1:]}"
+            f"{entries:,} ratings of {n:,} × {p:,} in {megabytes:,.0f} MB of "
+            f"{path.suffix[1:]}"
         )
         fitted(path, options.rank)
         if options.size != "parquet":

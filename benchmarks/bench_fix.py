@@ -1,12 +1,14 @@
-"""Position and fix of factors on disk, 5,000,000 × 64 and 500,000 × 64 in float32, against copying the files.
+"""Position and fix of factors on disk, against copying the files.
 
-Run from the root of a checkout: `python benchmarks/bench_fix.py`. Everything is timed
-in one run, each way twice in turn; ratios are what to look at. Bound: at most twice the
-time of reading and writing the files, and at most 500 MB of memory beyond the blocks
-being written. The files are in the page cache for both, which makes copying fast.
+The factors are 5,000,000 × 64 and 500,000 × 64 numbers in float32. Run from the root of
+a checkout: `python benchmarks/bench_fix.py`. Everything is timed in one run, each way
+twice in turn, so look at the ratios. Bound: at most twice the time of reading and
+writing the files, and at most 500 MB of memory beyond the blocks being written. The
+files are in the page cache for both, which makes copying fast.
 
-Measured on 2 cores beside other work, in one run: opening and position 0.2 of copying with 20 MB; opening and fixing
-both sides 1.4 with 110 MB; opening and writing prediction vectors of the users 1.4 with 90 MB.
+Measured on 2 cores beside other work, in one run: opening and position took 0.2 of the
+time of copying, with 20 MB; opening and fixing both sides 1.4, with 110 MB; opening and
+writing prediction vectors of the users 1.4, with 90 MB.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def make_files(folder: Path, scale: float) -> dict[str, Path]:
 
 
 def copy(paths: dict[str, Path], folder: Path) -> None:
-    """Read and write, as fast as plain chunks go, with the data on disk at the end as fix leaves them."""
+    """Read and write in plain chunks, with the data on disk at the end, as in fix."""
     buffer = bytearray(2**23)
     view = memoryview(buffer)
     for path in paths.values():
@@ -65,7 +67,10 @@ def opened(paths: dict[str, Path]) -> FactorModel:
 
 
 class Memory:
-    """Highest private memory of this process while the block runs, in MB; file pages do not count."""
+    """Highest private memory of this process while the block runs, in MB.
+
+    Pages of files do not count.
+    """
 
     def __enter__(self) -> Memory:
         self.before, self.peak, self.done = self.now(), 0.0, False
@@ -132,8 +137,10 @@ def main() -> None:
                 memory[way] = max(memory.get(way, 0), used.used)
         base = min(times["read and write"])
         for way in ways:
+            best = min(times[way])
             print(
-                f"{way:34s} {min(times[way]):6.2f} s  {min(times[way]) / base:5.2f} × copying  {memory[way]:6.0f} MB"
+                f"{way:34s} {best:6.2f} s  {best / base:5.2f} × copying  "
+                f"{memory[way]:6.0f} MB"
             )
 
 

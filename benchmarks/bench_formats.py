@@ -1,10 +1,11 @@
-"""Vectors of every format that is read in blocks: opening, checking and one pass over them, against reading the file.
+"""Vectors of every format that is read in blocks, against reading the file.
 
     python benchmarks/bench_formats.py [--rows 1000000] [--only f16.npy lists.parquet]
 
-Rows of 64 numbers, each file in a process of its own. What is printed is the processor time of a plain read, of
-opening with a check of every number, and of mean and Gram matrix, and the largest memory of its own while at it:
-mapped files, temporary ones too, are not counted.
+Rows have 64 numbers, and each file is read in a process of its own. The script prints
+the processor time of a plain read, of opening with a check of every number, and of one
+pass for the mean and the Gram matrix, and the largest memory of the process without
+mapped files, temporary ones included.
 """
 
 from __future__ import annotations
@@ -90,7 +91,10 @@ def plainly_read(path: Path) -> float:
 
 
 def passed(path: Path) -> tuple[float, float, float, int]:
-    """Return the times of a plain read, of opening and of one pass, and the largest memory beyond that of before."""
+    """Return the times of a plain read, of opening and of one pass, and the memory.
+
+    The memory is the largest of the process beyond its memory before.
+    """
     plainly_read(path)
     times = [plainly_read(path)]
 
@@ -144,8 +148,8 @@ def main() -> None:
             ) as child:
                 read, opened, summed, memory = child.submit(passed, path).result()
             print(
-                f"{name:<14} {path.stat().st_size / MIB:>5,.0f} MiB {read:>8.2f} s {opened:>6.2f} s {summed:>7.2f} s "
-                f"{memory / MIB:>7,.0f} MiB",
+                f"{name:<14} {path.stat().st_size / MIB:>5,.0f} MiB {read:>8.2f} s "
+                f"{opened:>6.2f} s {summed:>7.2f} s {memory / MIB:>7,.0f} MiB",
                 flush=True,
             )
 

@@ -1,10 +1,12 @@
-"""`embaudit audit` of softmax heads of many dimensions, against one matrix product over the same rows.
+"""`embaudit audit` of softmax heads of many dimensions, against one matrix product.
 
-Run from the root of a checkout: `python benchmarks/bench_heads.py` (the two small heads, a minute), with `--large` for
-32,000 and 128,000 labels of 4,096 dimensions too (some minutes, 6 GB of disk), or with `--sizes 32000x4096`. Small
-heads are `.npy` files in float32, large ones safetensors in float16, with and without a final norm before them. Each
-audit is a process of its own and alternates with a multiplication of all rows by a k×k matrix in float32. Medians are
-printed, and the largest memory of the process's own (files that it maps not counted).
+Run from the root of a checkout: `python benchmarks/bench_heads.py` (the two small
+heads, a minute), with `--large` for 32,000 and 128,000 labels of 4,096 dimensions too
+(some minutes, 6 GB of disk), or with `--sizes 32000x4096`. Small heads are `.npy` files
+in float32, large ones safetensors in float16, with and without a final norm before
+them. Each audit is a process of its own and alternates with a multiplication of all
+rows by a k×k matrix in float32. The script prints medians, and the largest memory of a
+process without the files that it maps.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ UNUSED = 0.02
 
 
 def rows_of(n: int, k: int) -> np.ndarray:
-    """Draw rows around a mean and in 200 clusters, with lengths that differ; some are close to the mean."""
+    """Draw rows around a mean in 200 clusters, with different lengths.
+
+    Some of the rows are close to the mean, as if hardly trained.
+    """
     draw = np.random.default_rng(0)
     mean, centres = (
         0.4 * draw.standard_normal(k, dtype=np.float32),
@@ -81,7 +86,7 @@ def arguments_of(folder: Path, rows: np.ndarray) -> Iterator[tuple[str, list[str
 
 
 def bare_product(rows: np.ndarray) -> float:
-    """Multiply all rows by a k×k matrix once, a block at a time, and return the processor time."""
+    """Return the processor time of multiplying all rows by a k×k matrix, in blocks."""
     square, start = np.eye(rows.shape[1], dtype=np.float32), time.process_time()
     for begin in range(0, len(rows), STEP):
         np.sum(rows[begin : begin + STEP].astype(np.float32) @ square)
@@ -99,7 +104,8 @@ def main() -> None:
         tuple(int(part) for part in size.split("x")) for size in chosen.sizes or ()
     ]
     print(
-        "           head                    time  processor   own memory  processor / product"
+        "           head                    time  processor   own memory  "
+        "processor / product"
     )
     for n, k in given or [*SMALL, *(LARGE if chosen.large else ())]:
         with tempfile.TemporaryDirectory() as folder:

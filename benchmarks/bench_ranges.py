@@ -1,9 +1,10 @@
-"""How long ranges take beside merely reading the rows of the pairs, both measured in one run.
+"""How long ranges take against a bare gather of the rows of the pairs, in one run.
 
 Run: python benchmarks/bench_ranges.py [--rows 100000] [--pairs 1000000] [--rank 64]
 
-Each line is the median over rounds of a range and of a bare gather of the same rows, taken in turn, so that a ratio
-means the same on any machine. Bounded diagonal ranges use a tenth of the pairs.
+Each line is the median over rounds of a range and of a bare gather of the same rows,
+taken in turn, so that a ratio means the same on any machine. Bounded diagonal ranges
+use a tenth of the pairs.
 """
 
 from __future__ import annotations
@@ -89,8 +90,9 @@ def main() -> None:
             ),
             given.rounds,
         )
+        speed = len(chosen) / taken
         print(
-            f"{name:32} {taken / bare:6.2f} x the bare gather  {len(chosen) / taken:12,.0f} pairs/s"
+            f"{name:32} {taken / bare:6.2f} x the bare gather  {speed:12,.0f} pairs/s"
         )
     rows = np.arange(min(2000, given.rows))
     bare, taken = in_turn(
@@ -98,9 +100,8 @@ def main() -> None:
         lambda: certified_neighbours(model, rows=rows),
         given.rounds,
     )
-    print(
-        f"{f'certificates of {len(rows):,} rows':32} {taken / bare:6.2f} x the bare top-10 search"
-    )
+    name = f"certificates of {len(rows):,} rows"
+    print(f"{name:32} {taken / bare:6.2f} x the bare top-10 search")
 
 
 if __name__ == "__main__":

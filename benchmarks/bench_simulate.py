@@ -1,6 +1,7 @@
-"""How long simulating takes against one pass of exponential clocks over all users and items, in one run.
+"""How long simulating takes against one pass of exponential clocks, in one run.
 
-python benchmarks/bench_simulate.py
+The pass draws a clock for every user and item. Run `python
+benchmarks/bench_simulate.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def seconds(function: Callable[[], object]) -> float:
 
 
 def all_clocks(n_users: int, n_items: int) -> None:
-    """Do the least work of a race for every user: one logarithm of an exponential for every pair."""
+    """Do the least work of a race for every user: one logarithm for every pair."""
     rng = np.random.default_rng(0)
     for rows in row_blocks(n_users, n_items):
         np.log(rng.standard_exponential((rows.stop - rows.start, n_items)))
@@ -48,8 +49,9 @@ def main() -> None:
         tracemalloc.stop()
         beyond = max(0, peak - 12 * nnz) / 2**20
         print(
-            f"{n_users:>7,} x {n_items:>6,}, up to {max_items:>5,} items: {simulated:6.2f} s = "
-            f"{simulated / clocks:5.2f} x one pass of clocks; {nnz:>11,} pairs; {beyond:5.0f} MiB beyond the result"
+            f"{n_users:>7,} x {n_items:>6,}, up to {max_items:>5,} items: "
+            f"{simulated:6.2f} s = {simulated / clocks:5.2f} x one pass of clocks; "
+            f"{nnz:>11,} pairs; {beyond:5.0f} MiB beyond the result"
         )
 
 

@@ -1,12 +1,15 @@
-"""Truncated SVD of a large sparse matrix: `truncated_svd` against ARPACK, alternating in one run.
+"""Truncated SVD of a large sparse matrix: `truncated_svd` against ARPACK in turns.
 
-    python benchmarks/bench_svd.py [--size small|full|large] [--rounds 3] [--rank 50] [--peer arpack|primme|none]
+    python benchmarks/bench_svd.py [--size small|full|large] [--rounds 3]
+        [--rank 50] [--peer arpack|primme|none]
 
-The matrix resembles a large public set of film ratings: 138,000 users × 27,000 items with 20 million ratings, activity
-and popularity by power laws, tastes in clusters. It prints the times of every round, their ratio, the
-largest relative error of a singular value against ARPACK at tolerance 0, and the peak memory of a fit in a process of
-its own. `--peer primme` compares with PRIMME instead, each of its ways at the residual that ours has. `--size large`
-is 1,000,000 × 100,000 with 50 million entries, for the memory (`--peer none --rank 64`).
+The matrix resembles a large public set of film ratings: 138,000 users × 27,000 items
+with 20 million ratings, activity and popularity by power laws, tastes in clusters. The
+script prints the times of every round, their ratio, the largest relative error of a
+singular value against ARPACK at tolerance 0, and the peak memory of a fit in a process
+of its own. `--peer primme` compares with PRIMME instead, each of its ways at the
+residual that ours has. `--size large` is 1,000,000 × 100,000 with 50 million entries,
+for the memory (`--peer none --rank 64`).
 """
 
 from __future__ import annotations
@@ -92,7 +95,10 @@ def ratings(n: int, p: int, entries: int, rng: np.random.Generator) -> sp.csr_ar
 def by_popularity(
     n: int, p: int, entries: int, rng: np.random.Generator
 ) -> sp.csr_array:
-    """Draw as many items for each user, by popularity alone: without tastes, but in seconds for any size."""
+    """Draw as many items for each user, by popularity alone.
+
+    There are no tastes, but this takes only seconds for any size.
+    """
     each = -(-entries // n)
     items = np.minimum(p * rng.random((n, each), dtype=np.float32) ** 3, p - 1).astype(
         np.int32
@@ -111,7 +117,10 @@ def matrix_bytes(X: sp.csr_array) -> int:
 
 
 def peak_memory() -> int:
-    """Largest resident size of this process so far; where the system tells, without that of its parent."""
+    """Largest resident size of this process so far.
+
+    The memory of its parent is not counted if the system tells the two apart.
+    """
     status = Path("/proc/self/status")
     if status.exists():
         return (
@@ -128,12 +137,16 @@ def peak_memory() -> int:
 
 
 def peak_of_fit(path: str, rank: int) -> tuple[int, int]:
-    """Load the matrix and fit; return peak memory before and after (imports and matrix included)."""
+    """Load the matrix and fit; return the peak memory before and after.
+
+    Both figures include the imports and the matrix.
+    """
     X = load(path)
     before, start = peak_memory(), time.perf_counter()
     fitted = ProductPenaltyMF(rank, alpha=100.0, random_state=0).fit(X)
     print(
-        f"a fit: {time.perf_counter() - start:.1f} s, processor {time.process_time():.1f} s, {fitted.svd_solver_}"
+        f"a fit: {time.perf_counter() - start:.1f} s, "
+        f"processor {time.process_time():.1f} s, {fitted.svd_solver_}"
     )
     return before, peak_memory()
 
@@ -160,10 +173,12 @@ def measure_memory(X: sp.csr_array, rank: int, limit: int) -> None:
             before, peak = child.submit(peak_of_fit, folder, rank).result()
     size = matrix_bytes(X)
     print(
-        f"peak memory of a fit: {peak / MIB:,.0f} MiB, of which {before / MIB:,.0f} MiB before it (imports and X)"
+        f"peak memory of a fit: {peak / MIB:,.0f} MiB, "
+        f"of which {before / MIB:,.0f} MiB before it (imports and X)"
     )
     print(
-        f"matrix {size / MIB:,.0f} MiB; peak less matrix {(peak - size) / MIB:,.0f} MiB (limit {limit:,})"
+        f"matrix {size / MIB:,.0f} MiB; "
+        f"peak less matrix {(peak - size) / MIB:,.0f} MiB (limit {limit:,})"
     )
 
 
@@ -181,8 +196,9 @@ def compare(X: sp.csr_array, rank: int, rounds: int) -> None:
         error = np.abs(found.singular_values / exact - 1).max()
         ratios.append(ours / theirs)
         print(
-            f"round {r + 1}: {found.solver} {ours:.2f} s, ARPACK {theirs:.2f} s, ratio {ratios[-1]:.2f}; "
-            f"largest relative error of a singular value {error:.1e}, residual {found.residual:.1e}"
+            f"round {r + 1}: {found.solver} {ours:.2f} s, ARPACK {theirs:.2f} s, "
+            f"ratio {ratios[-1]:.2f}; largest relative error of a singular value "
+            f"{error:.1e}, residual {found.residual:.1e}"
         )
     print(f"median ratio {np.median(ratios):.2f} (limit 0.60)")
 
@@ -228,13 +244,15 @@ def compare_primme(X: sp.csr_array, rank: int, rounds: int) -> None:
         import primme
     except ImportError:
         sys.exit(
-            "PRIMME is missing; it needs a C compiler, BLAS and LAPACK: pip install primme"
+            "PRIMME is missing; it needs a C compiler, BLAS and LAPACK: "
+            "pip install primme"
         )
     ratios = []
     for r in range(rounds):
         found, ours, used = timed(partial(truncated_svd, X, rank, rng=r))
         print(
-            f"round {r + 1}: {found.solver} {ours:.2f} s, processor {used:.2f} s, residual {found.residual:.1e}"
+            f"round {r + 1}: {found.solver} {ours:.2f} s, processor {used:.2f} s, "
+            f"residual {found.residual:.1e}"
         )
         taken = {}
         for way, options in WAYS.items():
@@ -244,14 +262,16 @@ def compare_primme(X: sp.csr_array, rank: int, rounds: int) -> None:
             taken[way] = (theirs, theirs_used)
             print(
                 f"  PRIMME, {way}: {theirs:.2f} s, processor {theirs_used:.2f} s, "
-                f"residual {residual(X, values, right.T):.1e}, values differ by {error:.1e}",
+                f"residual {residual(X, values, right.T):.1e}, "
+                f"values differ by {error:.1e}",
                 flush=True,
             )
         best = min(taken.values())
         ratios.append((ours / best[0], used / best[1]))
     time_ratio, used_ratio = np.median(ratios, axis=0)
     print(
-        f"median ratio to its quickest way {time_ratio:.2f}, of processor time {used_ratio:.2f} (limit 0.80)"
+        f"median ratio to its quickest way {time_ratio:.2f}, "
+        f"of processor time {used_ratio:.2f} (limit 0.80)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Reading vectors from a CSV file against pyarrow's and pandas' own read, in turns: processor time.
+"""Processor time of reading vectors from CSV, against pyarrow and pandas, in turns.
 
     python benchmarks/bench_text.py [--rows 200000] [--columns 64] [--repeats 5]
 

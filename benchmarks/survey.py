@@ -1,7 +1,9 @@
-"""Audit real models, and write what the audits say to docs/survey.json: `python benchmarks/survey.py DATA`.
+"""Audit real models, and write what the audits say to docs/survey.json.
 
-DATA is a folder with the models and ratings that docs/survey.md names; none of them is part of this project. Models
-that need a library which is not installed are left out and named. `python docs/generate.py` makes the page.
+Run `python benchmarks/survey.py DATA`. DATA is a folder with the models and ratings
+that docs/survey.md names; none of them is part of this project. Models that need a
+library which is not installed are left out and named. `python docs/generate.py` makes
+the page.
 """
 
 from __future__ import annotations
@@ -196,7 +198,10 @@ def truncated_svd(folder: Path) -> Any:
 
 
 def logistic_regression(folder: Path) -> Any:
-    """Train scikit-learn's LogisticRegression to tell the first genre of a film from the words of its title."""
+    """Train scikit-learn's LogisticRegression to tell the genre of a film by its title.
+
+    Labels are the first genres, and features are the words of the titles.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
@@ -207,7 +212,10 @@ def logistic_regression(folder: Path) -> Any:
 
 
 def unit_towers(folder: Path) -> Any:
-    """Train two tables of unit rows with PyTorch: cosine over a temperature, softmax over the films of a batch."""
+    """Train two tables of unit rows with PyTorch.
+
+    Logits are cosines over a temperature, with a softmax over the films of a batch.
+    """
     import torch
 
     ratings = Ratings.from_folder(folder / "ml-latest-small")
@@ -233,7 +241,10 @@ def unit_towers(folder: Path) -> Any:
 
 
 def word2vec(folder: Path) -> Any:
-    """Train gensim's Word2Vec at its defaults; a user is a sentence, the films in the order of their ratings."""
+    """Train gensim's Word2Vec at its defaults.
+
+    A user is a sentence, whose words are the films in the order of their ratings.
+    """
     from gensim.models import Word2Vec
 
     ratings = Ratings.from_folder(folder / "ml-latest-small")
@@ -251,46 +262,163 @@ def file(path: str) -> Callable[[Path], Any]:
 ML5 = "ml5 data and models, MIT"
 MOVIELENS = "MovieLens ml-latest-small (GroupLens, non-commercial)"
 SUBJECTS = (
-    Subject("stories260K", "tinyllamas of llama2.c, MIT", "language model: softmax over tokens, tied embedding behind "
-            "a norm; AdamW", file("lm-stories260K"), {"objective": "adamw"}),
-    Subject("charRNN, Shakespeare", ML5, "language model: softmax over characters, with bias; training not declared",
-            file("heads-charrnn/shakespeare/head.npz")),
-    Subject("charRNN, Brontë", ML5, "language model: softmax over characters, with bias; training not declared",
-            file("heads-charrnn/charlotte_bronte/head.npz")),
-    Subject("DoodleNet", ML5, "image classifier: softmax over 345 classes, with bias; training not declared",
-            lambda folder: ea.load(folder / "head-doodlenet-345/head.npz", kind="head")),
-    Subject("model2vec", "MinishLab semhash, MIT", "token vectors distilled from a text encoder, averaged to texts; "
-            "training of the tokens not declared", file("survey/model2vec")),
-    Subject("node2vec, karate club", "aditya-grover/node2vec, MIT", "input · context, one of two tables",
-            file("survey/karate/karate.emb"), {"objective": "node2vec"}),
-    Subject("CLIP class names", "ibaiGorordo/ONNX-YOLO-World, MIT", "cosine of text with image, text side alone",
-            file("survey/clip-classes/class_embeddings.npz"), {"objective": "clip"}),
-    Subject("word vectors", ML5, "input · context, one of two tables, divided by their lengths",
-            file("survey/wordvecs/wordvecs1000.json"), {"objective": "word2vec"}),
-    Subject("implicit ALS, 15 iterations", MOVIELENS, "user · item, weighted squares, same decay on both sides",
-            als(15), {"objective": "implicit-als"}, "implicit"),
-    Subject("implicit ALS, 300 iterations", MOVIELENS, "user · item, weighted squares, same decay on both sides",
-            als(300), {"objective": "implicit-als"}, "implicit"),
-    Subject("implicit BPR", MOVIELENS, "user · item + item bias, order of the films of a user; SGD with decay",
-            implicit_bpr, {"objective": "bpr"}, "implicit"),
-    Subject("Spark ALS", MOVIELENS, "user · item, squares, decay counted by ratings", spark_als,
-            {"objective": "spark-als"}, "pyspark"),
-    Subject("Surprise SVD", MOVIELENS, "user · item + biases, squares; SGD with decay at every rating", surprise_svd,
-            {"objective": "surprise-svd"}, "scikit-surprise"),
-    Subject("LightFM WARP, 30 epochs", MOVIELENS, "user · item + biases, order of the films of a user", lightfm_warp,
-            {"objective": "warp"}, "lightfm-next"),
-    Subject("scikit-learn NMF, 50 components", MOVIELENS, "user · item, neither negative, squares", nmf, {},
-            "scikit-learn"),
-    Subject("scikit-learn TruncatedSVD, 50 components", MOVIELENS, "user · item, squares: users UΣ, films V",
-            truncated_svd, {}, "scikit-learn"),
-    Subject("scikit-learn LogisticRegression", MOVIELENS, "softmax over genres of words in titles, L2",
-            logistic_regression, {}, "scikit-learn"),
-    Subject("PyTorch towers of unit rows", MOVIELENS, "cosine of user with film over a "
-            "temperature of 0.1, softmax over a batch; Adam",
-            unit_towers, {"objective": "fixed-temperature"}, "torch"),
-    Subject("gensim Word2Vec", MOVIELENS, "input · context, films rated by a user as a sentence", word2vec,
-            {"objective": "word2vec"}, "gensim"),
-)  # fmt: skip
+    Subject(
+        name="stories260K",
+        source="tinyllamas of llama2.c, MIT",
+        compared=(
+            "language model: softmax over tokens, tied embedding behind a norm; AdamW"
+        ),
+        model=file("lm-stories260K"),
+        options={"objective": "adamw"},
+    ),
+    Subject(
+        name="charRNN, Shakespeare",
+        source=ML5,
+        compared=(
+            "language model: softmax over characters, with bias; training not declared"
+        ),
+        model=file("heads-charrnn/shakespeare/head.npz"),
+    ),
+    Subject(
+        name="charRNN, Brontë",
+        source=ML5,
+        compared=(
+            "language model: softmax over characters, with bias; training not declared"
+        ),
+        model=file("heads-charrnn/charlotte_bronte/head.npz"),
+    ),
+    Subject(
+        name="DoodleNet",
+        source=ML5,
+        compared=(
+            "image classifier: softmax over 345 classes, with bias; training not "
+            "declared"
+        ),
+        model=lambda folder: ea.load(
+            folder / "head-doodlenet-345/head.npz", kind="head"
+        ),
+    ),
+    Subject(
+        name="model2vec",
+        source="MinishLab semhash, MIT",
+        compared=(
+            "token vectors distilled from a text encoder, averaged to texts; "
+            "training of the tokens not declared"
+        ),
+        model=file("survey/model2vec"),
+    ),
+    Subject(
+        name="node2vec, karate club",
+        source="aditya-grover/node2vec, MIT",
+        compared="input · context, one of two tables",
+        model=file("survey/karate/karate.emb"),
+        options={"objective": "node2vec"},
+    ),
+    Subject(
+        name="CLIP class names",
+        source="ibaiGorordo/ONNX-YOLO-World, MIT",
+        compared="cosine of text with image, text side alone",
+        model=file("survey/clip-classes/class_embeddings.npz"),
+        options={"objective": "clip"},
+    ),
+    Subject(
+        name="word vectors",
+        source=ML5,
+        compared="input · context, one of two tables, divided by their lengths",
+        model=file("survey/wordvecs/wordvecs1000.json"),
+        options={"objective": "word2vec"},
+    ),
+    Subject(
+        name="implicit ALS, 15 iterations",
+        source=MOVIELENS,
+        compared="user · item, weighted squares, same decay on both sides",
+        model=als(15),
+        options={"objective": "implicit-als"},
+        library="implicit",
+    ),
+    Subject(
+        name="implicit ALS, 300 iterations",
+        source=MOVIELENS,
+        compared="user · item, weighted squares, same decay on both sides",
+        model=als(300),
+        options={"objective": "implicit-als"},
+        library="implicit",
+    ),
+    Subject(
+        name="implicit BPR",
+        source=MOVIELENS,
+        compared=(
+            "user · item + item bias, order of the films of a user; SGD with decay"
+        ),
+        model=implicit_bpr,
+        options={"objective": "bpr"},
+        library="implicit",
+    ),
+    Subject(
+        name="Spark ALS",
+        source=MOVIELENS,
+        compared="user · item, squares, decay counted by ratings",
+        model=spark_als,
+        options={"objective": "spark-als"},
+        library="pyspark",
+    ),
+    Subject(
+        name="Surprise SVD",
+        source=MOVIELENS,
+        compared="user · item + biases, squares; SGD with decay at every rating",
+        model=surprise_svd,
+        options={"objective": "surprise-svd"},
+        library="scikit-surprise",
+    ),
+    Subject(
+        name="LightFM WARP, 30 epochs",
+        source=MOVIELENS,
+        compared="user · item + biases, order of the films of a user",
+        model=lightfm_warp,
+        options={"objective": "warp"},
+        library="lightfm-next",
+    ),
+    Subject(
+        name="scikit-learn NMF, 50 components",
+        source=MOVIELENS,
+        compared="user · item, neither negative, squares",
+        model=nmf,
+        library="scikit-learn",
+    ),
+    Subject(
+        name="scikit-learn TruncatedSVD, 50 components",
+        source=MOVIELENS,
+        compared="user · item, squares: users UΣ, films V",
+        model=truncated_svd,
+        library="scikit-learn",
+    ),
+    Subject(
+        name="scikit-learn LogisticRegression",
+        source=MOVIELENS,
+        compared="softmax over genres of words in titles, L2",
+        model=logistic_regression,
+        library="scikit-learn",
+    ),
+    Subject(
+        name="PyTorch towers of unit rows",
+        source=MOVIELENS,
+        compared=(
+            "cosine of user with film over a "
+            "temperature of 0.1, softmax over a batch; Adam"
+        ),
+        model=unit_towers,
+        options={"objective": "fixed-temperature"},
+        library="torch",
+    ),
+    Subject(
+        name="gensim Word2Vec",
+        source=MOVIELENS,
+        compared="input · context, films rated by a user as a sentence",
+        model=word2vec,
+        options={"objective": "word2vec"},
+        library="gensim",
+    ),
+)
 """Models of the survey, files before those that are trained here."""
 
 
@@ -303,12 +431,13 @@ def surveyed(subject: Subject, folder: Path) -> dict[str, Any]:
     model = audit.model
     levels = ea.levels(model, role=role)
     gap = audit.evidence.diagnosis.penalty_gap
+    n_rows = getattr(model, f"n_{role}")
     return {
         "name": subject.name,
         "source": subject.source,
         "library": subject.library and f"{subject.library} {version(subject.library)}",
         "compared": subject.compared,
-        "model": f"{getattr(model, f'n_{role}'):,} {model.title(role)}s × {model.rank:,}",
+        "model": f"{n_rows:,} {model.title(role)}s × {model.rank:,}",
         "answer": str(audit.answer.word),
         "because": audit.answer.because,
         "lists": _share(1 - moved["top_n_overlap"].min()),
@@ -321,16 +450,18 @@ def surveyed(subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
-    """Return how many neighbours change where `fix` is followed, and which kind of vectors the audit suggests."""
+    """Return the vectors that the audit suggests, and how many neighbours they change.
+
+    Both are None for answers without such advice.
+    """
     model, is_behind_norm = audit.model, audit.evidence.norm is not None
     if str(audit.answer.word) not in ("NO", "BY CONVENTION"):
         return {"kind": None, "lists": None}
     measured = (
         None if audit.evidence.predicted is None else audit.evidence.predicted.of(role)
     )
-    if (
-        measured is not None
-    ):  # the answer tells this number, too: one sample of lists for both
+    if measured is not None:
+        # The answer tells this number, too, from the same sample of lists.
         return {"kind": "prediction", "lists": _share(1 - measured.top_n_overlap)}
     if audit.evidence.head is None:
         return {"kind": None, "lists": None}
@@ -344,9 +475,9 @@ def _fixed(what: Any, audit: ea.Audit, role: str) -> dict[str, Any]:
 
 
 def _served(model: ea.FactorModel) -> dict[str, float | None] | None:
-    """Return the share of each user's ten best items that an index by another measure changes.
+    """Return the share of each user's ten best items that other measures change.
 
-    None stands for a model without users.
+    The measures are those of an index. The result is None for a model without users.
     """
     if model.left is None or model.title("left") != "user":
         return None

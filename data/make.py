@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 
 def heads() -> dict[str, bytes]:
-    """Label rows of the two figures on label cosines and of two drawn heads, one table a head."""
+    """Write label rows of two figures and two drawn heads, one table per head."""
     rows = {"heads/figure_1.csv": FIGURE_1}
     names = ("heads/figure_2_centred.csv", "heads/figure_2_unit.csv")
     rows |= dict(zip(names, HEADS.values(), strict=True))
@@ -34,7 +34,7 @@ def heads() -> dict[str, bytes]:
 
 
 def drawn_head(offset: float) -> np.ndarray:
-    """Rows of 80 labels whose mean lies so many typical lengths away from the origin."""
+    """Draw rows of 80 labels whose mean has a length of `offset` typical rows."""
     draw = np.random.default_rng(0)
     rows = draw.standard_normal((80, 16))
     rows -= rows.mean(axis=0)
@@ -105,10 +105,10 @@ def main() -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
     made = sorted(path for path in HERE.glob("*/*") if path.suffix in (".csv", ".png"))
-    sums = [
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE).as_posix()}"
-        for path in made
-    ]
+    sums = []
+    for path in made:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        sums.append(f"{digest}  {path.relative_to(HERE).as_posix()}")
     (HERE / "SHA256SUMS").write_text("\n".join(sums) + "\n")
 
 
