@@ -98,7 +98,7 @@ class Displacement(NamedTuple):
             slope = np.diag(slopes.metric)
             logs = self.logs + slope * _step_factor(slope, size, budget)
             return Displacement(shift, None, clip_to_window(logs, budget.window))
-        # exp(H) by the eigenvalues of H, the largest of which is scaled to the share
+        # exp(H) by the eigenvalues of H. The largest eigenvalue is scaled to the share
         # `size` of the window.
         values, directions = np.linalg.eigh(slopes.metric)
         factors = np.exp(values * _step_factor(values, size, budget))
@@ -292,9 +292,9 @@ class NeighbourLossObjective:
 
     table: Table
     rows: Indices
-    """(m,) places of the rows whose lists these are."""
+    """(m,) places of the rows that have the lists."""
     entries: Indices
-    """(m, N) places of their entries."""
+    """(m, N) places of the entries of these lists."""
     tie: float
     """Largest lead of a rival that drives no entry out.
 
@@ -447,9 +447,9 @@ def _ascend(
 
 
 def _rows_of_starts(table: Table) -> Floats:
-    """Return the rows whose axes and mean the starts are taken from.
+    """Return the rows that give the starts their axes and their mean.
 
-    These are the rows of the attacked side, or the shifted ones of the other side.
+    These are the rows of the attacked side, or the shifted rows of the other side.
     """
     if table.y is None or table.is_shifted[0]:
         return table.x
@@ -461,7 +461,7 @@ TILT = 1e-3
 
 
 def _principal_axes(x: Floats) -> Floats:
-    """Return the principal axes of rows as columns, those with most energy last.
+    """Return the principal axes of rows as columns, in order of increasing energy.
 
     Where several axes have the same energy, rounding would choose the axes and their
     signs. So each coordinate gets a little more weight than the one before, and the

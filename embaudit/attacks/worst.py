@@ -88,7 +88,7 @@ class Attack(Result):
     """Singular nouns for a row of each side, as in `model.roles`."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values; numbers that do not exist are None."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "role": self.role,
@@ -187,7 +187,7 @@ class Attack(Result):
 def _require_counts(
     objective: str, n_pairs: int, n_rows: int, n: int, n_starts: int, n_steps: int
 ) -> None:
-    """Raise InputError unless all sizes are numbers, and those in use are positive."""
+    """Raise InputError unless sizes are integers, and positive where they are used."""
     require_one_of(objective, "objective", ("movement", "neighbours"))
     least_pairs = 1 if objective == "movement" else 0
     least_rows = 1 if objective == "neighbours" else 0
@@ -199,7 +199,7 @@ def _require_counts(
 
 
 ROWS_OF_PAIRS = 64
-"""Number of rows whose pairs are drawn if the rows are long (see `WIDE`).
+"""Number of rows from which pairs are drawn if the rows are long (see `WIDE`).
 
 The search works in the span of these rows, so few rows keep it fast.
 """
@@ -234,9 +234,9 @@ def _budgets(group: GaugeGroup) -> list[Budget]:
     if not _has_budgets(group):
         limited = (
             "Diagonal or GeneralLinear with a max_condition, "
-            "or Affine with that and a max_shift"
+            "or Affine with a max_condition and a max_shift"
         )
-        raise must_be("group", limited, group, "an attack needs a budget to spend")
+        raise must_be("group", limited, group, "an attack needs a finite budget")
     assert group.max_condition is not None
     window = 2 * float(np.log(group.max_condition))
     budgets = [Budget(window, is_diagonal=True)]
@@ -285,7 +285,7 @@ def worst_gauge(
     group : Diagonal, GeneralLinear or Affine
         Set of gauges with a `max_condition`; Affine also needs a `max_shift`.
     role : {"right", "left", "cross"}
-        Role whose cosines are attacked; cross pairs have no neighbour lists.
+        Role of the cosines to attack; cross pairs have no neighbour lists.
     objective : {"movement", "neighbours"}
         Maximise the mean ``|Δcos|`` of sampled pairs, or the share of top-n entries
         that leave the lists of sampled rows.
@@ -370,7 +370,9 @@ class _Sample(NamedTuple):
     size: int
     table: Indices
     span: Floats | None = None
-    """Orthonormal columns (k, r) of the rows of the objective; None for stored ones."""
+    """Orthonormal columns (k, r) in which the rows of the objective are written, or
+    None for rows as stored.
+    """
 
 
 def _is_shifted(group: GaugeGroup, side: str) -> bool:
@@ -404,7 +406,7 @@ def _pair_sample(
     n_pairs: int,
     draw: np.random.Generator,
 ) -> _Sample:
-    """Draw pairs whose cosine has a range, and bound their mean movement."""
+    """Draw pairs, keep the pairs that have a range, and bound their mean movement."""
     first, second = Pairs(role).rows(model)
     if role != "cross" and model.rank > WIDE and not _is_diagonal(group):
         rows = sample_rows(model.side(role).directed, ROWS_OF_PAIRS, draw)
@@ -458,24 +460,30 @@ def _list_sample(
     sample = np.sort(draw.permutation(len(side))[:n_rows])
     affine = group if isinstance(group, Affine) else None
     certified = certified_neighbours(model, role=role, n=n, rows=sample, group=affine)
-    # A row without direction has no list, and can leave the lists of others short. Such
-    # lists are not sampled.
+    # A row without direction has no list. It can also leave the lists of other rows
+    # short. Only full lists are sampled.
     is_full = ~np.isnan(certified.radii).any(axis=1)
     rows = certified.rows[is_full]
     entries = certified.indices[is_full]
     radii = certified.radii[is_full]
-    # Entries whose certified radius exceeds κ stay under every gauge of the set, so
-    # only the others can be lost.
-    kappa = group.max_condition or 1.0
-    bound = float((radii <= kappa).mean()) if radii.size else 0.0
-    # A list of all other rows has no rivals, so none of its entries can be lost.
-    n_outside = max(0, len(side.directed) - certified.n - 1) if len(rows) else 0
-    size = radii.size if n_outside else 0
-    # The search sees the nearest rivals only. The entries that its result drives out
-    # are counted among all rows.
-    most_rivals = MOST_RIVALS if model.rank <= WIDE else FEW_RIVALS
+    n_outside = len(side.directed) - certified.n - 1
+    if len(rows) == 0 or n_outside <= 0:
+        # No list is full, or each list holds all other rows, so no entry can be lost.
+        bound = 0.0
+        size = 0
+        n_rivals = 0
+    else:
+        # An entry with a certified radius above κ stays under every gauge of the set,
+        # so only the other entries can be lost.
+        kappa = group.max_condition or 1.0
+        bound = float((radii <= kappa).mean())
+        size = radii.size
+        # The search sees only the nearest rivals. The entries that its result drives
+        # out are counted among all rows.
+        most_rivals = MOST_RIVALS if model.rank <= WIDE else FEW_RIVALS
+        n_rivals = min(n_outside, most_rivals)
     cosines = cosines_with_all(unit_rows(side.rows, none=0), rows)
-    rivals = strongest_rivals(cosines, entries, min(n_outside, most_rivals))
+    rivals = strongest_rivals(cosines, entries, n_rivals)
     objective, span = _list_objective(group, role, side.rows, rows, entries, rivals)
     return _Sample(objective, bound, size, np.column_stack([rows, entries]), span)
 

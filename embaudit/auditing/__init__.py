@@ -1,5 +1,5 @@
 """The audit of a model: what was measured, what follows from it, and how far.
 
-Import from its modules: options of an audit are read by the help of the command line,
-which must not import what an audit needs.
+Import from its modules, because this package imports none of them: the help of the
+command line reads the options of an audit, and must not import the code that measures.
 """

@@ -33,7 +33,7 @@ WITHIN = "This holds within this model; never compare cosines of two models."
 JUDGE_BY_LABELS = "`embaudit evaluate FILE --items TITLES --truth COLUMN`"
 """Command that judges the quality of similarities, with every argument it needs."""
 JUDGE_BY_INTERACTIONS = "`embaudit evaluate FILE --interactions HELD-OUT`"
-"""The same for users and items, whose interactions are always known."""
+"""The command for models of users and items, whose interactions are always known."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Basis:
         return self.findings[code].sentence
 
     def clause(self, code: str) -> str:
-        """Return the text of a finding as it follows a comma or a colon."""
+        """Return the text of a finding, written to follow a comma or a colon."""
         return self.findings[code].clause
 
     def answer(
@@ -463,7 +463,7 @@ def _of_one_side(basis: Basis) -> Answer:
 
 
 def _no(basis: Basis, because: str, *codes: str) -> Answer:
-    """Answer that equivalent models have other cosines, and advise what to use."""
+    """Answer that equivalent models have other cosines, and advise which to use."""
     advice = _what_to_use(basis)
     if basis.diagnosis.freedom.keeps_signs:
         because = f"only the sign is fixed. {because[0].upper()}{because[1:]}"

@@ -114,7 +114,7 @@ class EquivalentMovement:
     """Movement of the cosines of one role."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values; numbers that do not exist are None."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 **plain(self.model),
@@ -136,7 +136,7 @@ class EquivalentDrift:
     """Drift of the predictions of that model."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values; numbers that do not exist are None."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 **plain(self.model),
@@ -177,7 +177,7 @@ class Audit(Drawn):
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values; numbers that do not exist are None."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "embaudit_version": self.embaudit_version,
@@ -464,8 +464,8 @@ class Audit(Drawn):
         drawn_from : int | None
             Number of right rows that were read, if a sample of them was audited.
         n_compared : int | None
-            Number of right rows whose cosines and lists a quick audit compared, if a
-            sample of them. Traits are those of all right rows.
+            Number of right rows in the sample, if a quick audit compared the cosines
+            and lists of a sample only. Traits describe all right rows.
         rank : int
             Number of columns.
         link : str
@@ -756,7 +756,7 @@ def _with_number_of_noise(options: AuditOptions, model: FactorModel) -> AuditOpt
 
 
 def _queries_of(options: AuditOptions, model: FactorModel) -> Side | None:
-    """Read the queries whose lists are counted; None without queries."""
+    """Read the queries of the audit, or return None if the audit has no queries."""
     if options.queries is None:
         return None
     return query_side(model, options.queries)

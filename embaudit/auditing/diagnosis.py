@@ -164,7 +164,7 @@ class Diagnosis:
     objective: Objective | None
     """Law of the declared training; None if no known training is declared."""
     penalty_gaps: tuple[PenaltyGap, ...]
-    """Sides whose rows are noticeably away from a minimum of the declared penalty."""
+    """Sides that are noticeably away from a minimum of the declared penalty."""
     contradicts_decay: bool
     """True for labels with a mean row that the declared weight decay would remove."""
     origin: Origin | None
@@ -300,7 +300,7 @@ def contradicts_decay(evidence: Evidence) -> bool:
 
 
 def penalty_gaps(evidence: Evidence) -> tuple[PenaltyGap, ...]:
-    """Return the sides whose rows are away from a minimum of the declared penalty.
+    """Return the sides that are away from a minimum of the declared penalty.
 
     The law of the penalty says which rows are at a minimum. The rows show whether
     training reached a minimum: their cosines and neighbour lists are compared with the

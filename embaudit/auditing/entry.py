@@ -23,7 +23,9 @@ class Entry:
     meaning: str
     """Meaning of the finding, the observation and its rows, or of the word."""
     severities: tuple[Severity, ...] = ()
-    """Severity of the finding, or the two that it can have; none of a word."""
+    """Severity of the finding, or the two severities that the finding can have; empty
+    for a word.
+    """
     title: str = ""
     """The case of a finding in a few words."""
     why: str = ""
@@ -39,7 +41,7 @@ class Entry:
     example: str = ""
     """An example of a word."""
     also: tuple[str, ...] = ()
-    """Other names by which it can be looked up, without their numbers."""
+    """Other names under which the entry can be looked up, without their numbers."""
     pages: tuple[str, ...] = ("audit",)
     """Commands whose pages define the word."""
     grows: bool = True

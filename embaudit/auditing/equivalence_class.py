@@ -41,7 +41,7 @@ from embaudit.model.pairs import Pairs
 from embaudit.model.trainings import known_objective, known_training
 
 OTHER_SIDE = "the other side (`--left-file FILE`) would decide it"
-"""What would decide the freedom of rows whose proof needs the other side."""
+"""Advice for a proof that needs the rows of the other side."""
 LARGEST_SAMPLE = 2_000
 """Largest number of rows per side of a model with another temperature."""
 
@@ -62,7 +62,7 @@ class Freedom:
     keeps_signs: bool = False
     """True if it is proven that equivalent models keep the signs of all cosines."""
     deciding: str = "no method here decides it"
-    """What would decide it, if it is undecided and not for a want of rows."""
+    """Advice that would decide the freedom, if more rows would not decide it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,16 +81,16 @@ class EquivalenceClass:
     pinning: Pinning | None
     """The test of unit rows, if the link divides rows by their lengths."""
     seen_rank: int
-    """Number of dimensions that scores see, with those that a free bias can absorb."""
+    """Number of dimensions that scores see or that a free bias can absorb."""
     unseen: int = 0
-    """Number of dimensions that no prediction sees, with those that a bias can absorb.
+    """Number of dimensions that no prediction sees or that a bias can absorb.
 
     They lie outside of every set of gauges with a budget, because rows of equivalent
     models can hold any numbers there.
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values; numbers that do not exist are None."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "scope": self.scope,
@@ -139,7 +139,7 @@ def equivalence_class_of(
     model : FactorModel
         A model of one side or of both sides.
     roles : sequence of {"left", "right", "cross"}
-        Roles whose cosines are decided.
+        Roles to decide.
     uncut : FactorModel, optional
         The model with all rows, if `model` has a sample of them. The dimensions of a
         one-sided model are counted in all rows.
@@ -362,7 +362,7 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> EquivalenceC
 
 
 def _rows_may_be_any(model: FactorModel) -> str:
-    """Write why the rows of a model whose biases can hold every score may be any."""
+    """Explain why the rows can be arbitrary if the biases can hold every score."""
     prediction = Nouns.from_model(model).prediction
     return (
         f"Without its factors the model has every {prediction} the same, so "
@@ -371,7 +371,7 @@ def _rows_may_be_any(model: FactorModel) -> str:
 
 
 def _rows_may_be_shifted(model: FactorModel, side: SideName) -> str:
-    """Write what a free shift of a side changes and what it does not change."""
+    """Name the cosines that a free shift of a side changes and the cosines it keeps."""
     nouns = Nouns.from_model(model, side)
     return (
         f"One vector added to every {nouns.item} row changes no {nouns.prediction}, "
@@ -450,7 +450,7 @@ def _doubted_products(model: FactorModel, pinning: Pinning) -> Freedom | None:
 
     Training compares different rows. So the products of rows with themselves are not
     predicted, unless products of enough different rows fix them. A softmax, or a
-    difference of products, does not show what is added to all products.
+    difference of products, does not show a number that is added to all products.
     """
     items = Nouns.from_model(model).items
     training = known_training(model.objective)
@@ -532,7 +532,7 @@ def _freedom(
             )
         return Freedom(True, Kind.PROVEN, text)
     # In one dimension a linear gauge keeps all signs or changes all signs. Rankings and
-    # capped logits have further equivalent models, whose cosines are not known.
+    # capped logits have further equivalent models, with cosines that are not known.
     if model.predicts is Equivalence.RANKINGS or model.link.soft_cap is not None:
         text = (
             f"What else keeps every {nouns.prediction} may turn {nouns.cosines}; that "

@@ -53,7 +53,7 @@ WORST = "worst"
 REARRANGED = "rearranged"
 """The kind of the model that the test of unit rows found."""
 ISOMETRY = "isometry"
-"""The kind of the models whose origin lies elsewhere in hyperbolic space."""
+"""The kind of the models with another origin of hyperbolic space."""
 KINDS = (CANONICAL, *(group.kind for group in GROUPS))
 """The families of equivalent models, by the names the command line takes.
 
@@ -152,7 +152,7 @@ def equivalent_models(
     Raises
     ------
     InputError
-        For an unknown family, or one that has no gauge for this model.
+        If the family is unknown or has no gauge for this model.
     """
     requested = [group for group in groups if isinstance(group, GaugeGroup)]
     named = [group for group in groups if not isinstance(group, GaugeGroup)]

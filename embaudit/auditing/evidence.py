@@ -76,7 +76,7 @@ class Evidence:
     """Evidence measured on one model and its equivalent models."""
 
     model: FactorModel
-    """The model whose cosines are compared with those of equivalent models.
+    """The model that is compared with equivalent models.
 
     Of a head with very many labels, it has a sample of them. Of a long table, a quick
     audit compares a sample of the rows.
@@ -117,7 +117,9 @@ class Evidence:
     uncut: FactorModel | None = None
     """The table with all rows, if `model` has a sample of them; None for a head."""
     score_change: ScoreChange | None = None
-    """Agreement of a few scores with those of a baseline; None without a baseline."""
+    """Agreement of a few scores with the scores of a baseline; None without a
+    baseline.
+    """
     predicted: Predicted | None = None
     """Distance of the cosines from prediction cosines; None for one side alone."""
     unseen: tuple[Movement, ...] = ()
@@ -128,9 +130,11 @@ class Evidence:
     penalty: PenaltyForm | None = None
     """Form that the penalty of the declared training chooses, if its law is known."""
     nearly_equal: NearlyEqual | None = None
-    """Neighbours that stay if scores are a little different; None if nobody asked."""
+    """Neighbours that stay if scores change a little; None without the options
+    tolerance and noise.
+    """
     nearly_equal_shown: NearlyEqual | None = None
-    """The same for the rows whose neighbours are shown."""
+    """Neighbours that stay, for the rows to show."""
     head: HeadReport | None = None
     """Additional measurements of a softmax head, on all of its labels."""
     norm: NormEvidence | None = None
@@ -173,7 +177,7 @@ class Evidence:
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """What decides the cosines that the answer is about."""
+        """The facts that decide the answer."""
         return diagnose(self)
 
     @property
@@ -255,9 +259,9 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     >>> default_roles(FactorModel.from_vectors([[1.0, 2.0]]))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a model to audit must be of two rows or more that are
-    not zero on one side; got FactorModel(1 item, 2 dimensions, ...); if its columns are
-    the entities, read it with transpose='right'.
+    embaudit.errors.InputError: a model to audit must be one with at least two rows that
+    are not zero on one side; got FactorModel(1 item, 2 dimensions, ...); if its columns
+    are the entities, read it with transpose='right'.
     """
     rows = {side: len(model.side(side).directed) for side in model.sides}
     roles: list[Role] = [side for side in reversed(model.sides) if rows[side] > 1]
@@ -270,7 +274,7 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
             )
         raise must_be(
             "a model to audit",
-            "of two rows or more that are not zero on one side",
+            "one with at least two rows that are not zero on one side",
             f"{model!r}",
             remedy,
         )
@@ -296,7 +300,7 @@ def require_roles(
     ------
     InputError
         If `roles` is empty or has a role that the model lacks, or if `primary_role` is
-        none of the roles to measure.
+        not one of the roles to measure.
     """
     possible = default_roles(model)
     selected = possible
@@ -366,16 +370,16 @@ def gather(
     parts : array of str, optional
         The name of the part of each right row, if parts of one table are known.
     rows : array of int, optional
-        Rows of one table whose cosines and lists are compared with those of equivalent
+        Rows of one table on which cosines and lists are compared with equivalent
         models; by default all rows. Whether cosines are fixed is decided for all rows,
-        and traits are those of all rows.
+        and traits also describe all rows.
     stated : Metric, optional
         How the store of the model compares rows, unless the options say it.
     queries : Side, optional
-        Queries whose lists are counted.
+        Queries of a search in the rows.
     listed : FactorModel, optional
-        The model whose rows these lists can hold. By default the audited model, which
-        can be a sample of it.
+        The model that the queries are searched in. By default the audited model, which
+        can be a sample of `searched`.
     rng : int
         Seed of every draw.
     """
@@ -615,7 +619,7 @@ def _served(
     rows: Indices | None,
     rng: int,
 ) -> IndexMetric | None:
-    """Compare the lists of the index with those of the model, if its measure is known.
+    """Compare lists of the index with lists of the model if its measure is known.
 
     A quick audit of a long table searches only its sample of rows, like all its other
     lists, and the size of the sample is stated with the lists.
@@ -808,7 +812,7 @@ def _nearly_equal(
     if options.tolerance is None and options.noise is None:
         return {}
     if isinstance(options.noise, str | PathLike):
-        raise must_be("noise", "a number at this step", repr(options.noise))
+        raise must_be("noise", "a number", repr(options.noise))
     sizes: dict[str, Any] = {
         "tolerance": options.tolerance,
         "noise": options.noise,
@@ -842,7 +846,7 @@ def _as_it_is(
     sampled : FactorModel
         The model that equivalent models were made from.
     equivalence : EquivalenceClass
-        Its roles name the sides whose traits are measured.
+        Its roles name the sides to measure.
     records : sequence of Movement
         Movement records of one visit; their lists are used again if possible.
     n_neighbours : int, optional

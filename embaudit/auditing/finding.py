@@ -38,7 +38,7 @@ class Kind(StrEnum):
     MEASURED = "measured"
     """Measured on all rows or pairs, or on a sample."""
     ASSUMED = "assumed"
-    """A consequence of what was declared about training."""
+    """A consequence of a declaration about training."""
     UNDECIDED = "undecided"
     """Neither shown nor ruled out."""
 
@@ -177,5 +177,5 @@ class Finding:
 
     @property
     def clause(self) -> str:
-        """The sentence as it follows a comma or a colon."""
+        """The sentence, written to follow a comma or a colon."""
         return f"{self.text[0].lower()}{self.text[1:].removesuffix('.')}"

@@ -146,7 +146,7 @@ def glance_of(evidence: Evidence) -> Glance:
 
 
 def same_of(model: FactorModel) -> str:
-    """Name what models have in common that predict the same.
+    """Name the predictions that equivalent models have in common.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def _kept_by_predictions(evidence: Evidence) -> tuple[str, ...]:
     for role in evidence.roles:
         record = None
         if evidence.predicted is not None:
-            record = evidence.predicted.of(role)
+            record = evidence.predicted.for_role(role)
         # Cosines that the predictions fix need no other way to compare rows.
         if record is None or evidence.equivalence.freedom[role].moves is False:
             figures.append("–")

@@ -75,9 +75,9 @@ NEIGHBOUR_CELLS = 2**36
 dimensions) of more than `MIN_QUERIES` labels.
 """
 MIN_QUERIES = 400
-"""Number of labels whose nearest labels are searched even if the head is large."""
+"""Number of labels for which nearest labels are searched even if the head is large."""
 N_PAIRS = 20_000
-"""Largest number of pairs of labels whose shortest shifts are computed."""
+"""Largest number of pairs of labels for which shortest shifts are computed."""
 PAIR_CELLS = 2**23
 """Largest number of entries in the rows of more than 2,000 such pairs."""
 N_GAUGES = 2
@@ -90,7 +90,7 @@ MIN_SIZES = {"n_labels": 2, "n_gauges": 0}
 
 @dataclass(frozen=True, eq=False)
 class HeadReport(Result):
-    """Movement of label cosines in equivalent heads, and what a head fixes.
+    """Movement of label cosines in equivalent heads, and properties that a head fixes.
 
     A guard is a declared soft cap or normalisation of the labels. Under a guard, a
     shift of all labels changes probabilities.
@@ -114,8 +114,8 @@ class HeadReport(Result):
     as competitors.
     """
     n_inputs: int
-    """Number of inputs on which probabilities were verified: those of the model, or
-    probe inputs at the scale of the head.
+    """Number of inputs on which probabilities were verified: inputs of the model, or
+    else probe inputs at the scale of the head.
     """
     n_zero: int
     """Number of labels without a direction, before or after the mean row is removed."""
@@ -325,7 +325,7 @@ def declare(
     if model.link.name != "softmax":
         raise must_be(
             "a soft-cap or normalisation",
-            "declared of a softmax head",
+            "declared for a softmax head",
             f"a model with {model.link.name} link",
         )
     if soft_cap is None:
@@ -367,7 +367,7 @@ def head_report(
     n_labels : int
         Size of the panel.
     n_pairs : int
-        Largest number of pairs whose shortest shifts are computed.
+        Largest number of pairs for which shortest shifts are computed.
     n_neighbours : int, optional
         Length of the neighbour lists. By default 10, or a third of the other labels of
         a small head.
@@ -492,7 +492,7 @@ def head_report(
 def n_neighbour_queries(
     n_labels: int, rank: int, n_lists: int = N_QUERIES, n_panel: int = PANEL
 ) -> int:
-    """Return the largest number of labels whose nearest labels are searched.
+    """Return the largest number of labels for which nearest labels are searched.
 
     Examples
     --------

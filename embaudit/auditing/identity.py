@@ -18,7 +18,7 @@ from embaudit.model.equivalence import row_correlations, unlike_rows
 from embaudit.model.side import Side
 
 SAMPLED = 100
-"""Largest number of rows of each side whose scores are recorded."""
+"""Largest number of rows per side in the recorded sample of scores."""
 MIN_SHARED = 6
 """Rows of each side that two models must share for their scores to be compared."""
 SAME = 0.5
@@ -37,7 +37,7 @@ SHARE_OF_ROWS = 0.03
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """Agreement of the scores of a few rows with those of a baseline."""
+    """Agreement of the scores of a few rows with their scores in a baseline."""
 
     n_rows: int
     """Number of rows compared: left rows, or rows of the table of a one-sided model."""
@@ -50,7 +50,9 @@ class ScoreChange:
     moved_columns: int = 0
     """Number of columns that correlate by less than 0.3, each less its mean."""
     scale: float = 1.0
-    """Root mean square of the scores over that of the baseline, less the row means."""
+    """Root mean square of the scores, divided by the same of the baseline. Row means
+    are subtracted first.
+    """
 
     @property
     def is_same_on_average(self) -> bool:
@@ -60,7 +62,7 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class MovedRows:
-    """Sampled rows of one side whose scores are not those of the baseline."""
+    """Sampled rows of one side that have other scores than in the baseline."""
 
     n: int
     """Number of rows with other scores."""
@@ -78,10 +80,11 @@ class MovedRows:
 
 
 def moved_rows(model: FactorModel, change: ScoreChange) -> list[MovedRows]:
-    """Return the sides of which enough rows have other scores.
+    """Return the sides on which enough rows have other scores.
 
-    Each side is judged by itself: of few rows, too few to be reported may be the larger
-    share. Rows that are compared with each other are those of one side.
+    Each side is judged by itself, because a few changed rows of a small side can be too
+    few to report, although they are a large share. If rows of one table are compared
+    with each other, they all belong to one side.
     """
     counts = {
         "left": (change.moved_rows, change.n_rows),
@@ -231,7 +234,7 @@ def _names(side: Side, rows: Indices) -> list[str]:
 
 
 def _sampled(side: Side) -> Indices:
-    """Return the rows whose ids have the smallest hashes, in the order of the table."""
+    """Return the rows with the smallest hashes of ids, in the order of the table."""
     from pandas.util import hash_array
 
     ids = np.arange(len(side)) if side.ids is None else np.asarray(side.ids)

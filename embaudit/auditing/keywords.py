@@ -7,4 +7,4 @@ from embaudit.io.options import LoadKeywords
 
 
 class AuditKeywords(LoadKeywords, OptionKeywords, total=False):
-    """Keywords of `embaudit.audit`: options of the audit, and those of `load`."""
+    """Keywords of `embaudit.audit`: options of the audit and options of `load`."""

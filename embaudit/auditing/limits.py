@@ -1,8 +1,9 @@
 """Bounds of the movement of cosines: ranges, certified neighbours, and attacks.
 
-The movement of an audit is what *some* equivalent models do. A bound holds for *every*
-gauge of a set within a budget. An attack shows what a gauge reaches, and a range or a
-certificate shows what no gauge exceeds. The true limit lies between the two.
+The movement of an audit is measured on *some* equivalent models. A bound holds for
+*every* gauge of a set within a budget. An attack finds a gauge and shows its movement,
+and a range or a certificate gives a limit that no gauge exceeds. The true limit lies
+between the two.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
 CERTIFIED_ROWS = 1_000
-"""Largest number of rows whose lists are certified."""
+"""Largest number of rows with certified lists."""
 MIN_CERTIFIED_ROWS = 100
-"""Number of rows whose lists are certified even in a large table."""
+"""Number of rows with certified lists even in a large table."""
 CERTIFIED_COSINES = 50_000_000
 """Largest number of cosines of more than `MIN_CERTIFIED_ROWS` certified lists."""
 ATTACKED_RANK = 16_384
@@ -49,7 +50,7 @@ ATTACKED_RANK = 16_384
 take too long.
 """
 PAIRS = 2_000
-"""Largest number of pairs whose ranges are computed and that are attacked."""
+"""Largest number of pairs for ranges and attacks."""
 MOST_WIDE_PAIRS = 500
 """The same for rows with more than `WIDE` columns."""
 MIN_PAIRS = 100
@@ -67,11 +68,11 @@ shifts hardly any list can be certified.
 SHIFTED_PAIRS = 500
 """Largest number of pairs of an attack with shifts."""
 SHIFTED_ROWS = 100
-"""Largest number of rows whose lists are certified against shifts, because every
+"""Largest number of rows with lists that are certified against shifts, because every
 excluded row has to be taken into account.
 """
 ATTACKED_LISTS = 50
-"""Number of rows whose lists are attacked."""
+"""Number of rows with lists to attack."""
 LONG_LISTS = 8
 """The same for rows with more than `WIDE` columns, because the attack searches the span
 of all rows near the listed ones.
@@ -98,7 +99,9 @@ class Certificate:
     top_n: int
     """Length of the lists."""
     n_rows: int
-    """Number of rows whose lists were certified, one of each group of duplicates."""
+    """Number of rows with certified lists; of each group of duplicates, one row
+    counts.
+    """
     exact: bool
     """True if the lists of all rows were certified."""
     entries: dict[float, float]
@@ -155,8 +158,8 @@ def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
     """Return True if a set of gauges contains every free shift of these cosines.
 
     Affine gauges shift one side, and linear gauges none. No set shifts both sides. If a
-    shift is missing, bounds hold for the set alone and do not limit what equivalent
-    models can do.
+    shift is missing, bounds hold for the set alone, and equivalent models outside of
+    the set can exceed them.
     """
     n_shifted = 0
     if group == "affine":
@@ -165,7 +168,7 @@ def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
 
 
 def bounded_roles(model: FactorModel, roles: Sequence[Role]) -> list[Role]:
-    """List the roles whose cosines some gauge with a budget moves."""
+    """List the roles that have cosines which some gauge with a budget moves."""
     # If cosines are predicted, the test of unit rows decides, and it has no budget. In
     # one dimension a cosine is a sign, which only a shift can turn. Only rotations and
     # shifts keep distances, and a budget of κ limits neither.
@@ -195,7 +198,7 @@ def attack_jobs(
     Parameters
     ----------
     model : FactorModel
-        The model as it is stored.
+        The model as stored.
     roles : sequence of {"left", "right", "cross"}
         Roles of `bounded_roles`.
     options : AuditOptions

@@ -1,4 +1,4 @@
-"""The audit of a low-rank adapter (LoRA): what are cosines of its factors worth?"""
+"""The audit of a low-rank adapter (LoRA): does training fix cosines of its factors?"""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NAMED = 3
 
 @dataclass(frozen=True, eq=False)
 class LoraAudit(Result):
-    """What the updates of a low-rank adapter fix, and what cosines of its factors are.
+    """Audit of the updates of a low-rank adapter and of the cosines of its factors.
 
     Examples
     --------
@@ -48,7 +48,9 @@ class LoraAudit(Result):
     """
 
     modules: tuple[ModuleMeasure, ...] = field(repr=False)
-    """The modules, those whose neighbours another pair changes most first."""
+    """The modules, sorted so that another pair changes the neighbours of the first one
+    most.
+    """
     findings: tuple[Finding, ...]
     """EMB601 if the factors have it; otherwise empty."""
     adapter: Adapter = field(repr=False)
@@ -79,7 +81,7 @@ class LoraAudit(Result):
 
     @property
     def zero_modules(self) -> tuple[str, ...]:
-        """Modules whose update is zero, as before training."""
+        """Modules with an update of zero, as before training."""
         return tuple(module.name for module in self.modules if not module.norm > 0)
 
     @property
@@ -161,7 +163,7 @@ class LoraAudit(Result):
         return tuple(texts)
 
     def explain(self) -> str:
-        """Say what cosines of the factors are worth, and what the updates fix."""
+        """Say if cosines of the factors are fixed, and which cosines updates fix."""
         return "\n".join([self.conclusion, *self.details])
 
     def __repr__(self) -> str:
@@ -188,7 +190,7 @@ class LoraAudit(Result):
         difference : float
             Relative distance between the updates of both pairs, which rounding causes.
         output_n_lists, input_n_lists : int
-            Number of rows of B, and of columns of A, whose neighbours were compared.
+            Number of rows of B, and of columns of A, with compared neighbours.
         output_kept_by_pair, input_kept_by_pair : float
             Share of the neighbours that the other pair keeps.
         output_kept_by_update, input_kept_by_update : float
@@ -232,11 +234,11 @@ def audit_lora(
     n_lists: int = N_LISTS,
     rng: RNG = 0,
 ) -> LoraAudit:
-    """Audit a low-rank adapter (LoRA): what are cosines of its factors worth?
+    """Audit a low-rank adapter (LoRA): does training fix cosines of its factors?
 
     For each module, another pair of factors with the same update is drawn. The nearest
-    rows of B and columns of A of the stored pair are compared with those of the drawn
-    pair, and with the nearest rows and columns of the update.
+    rows of B and columns of A of the stored pair are compared with the nearest ones of
+    the drawn pair, and with the nearest rows and columns of the update.
 
     Parameters
     ----------
@@ -251,7 +253,7 @@ def audit_lora(
     max_condition : float
         Condition number of the gauges that make other pairs.
     n_lists : int
-        Largest number of rows of each side of a module whose neighbours are compared.
+        Largest number of rows per side of a module for which neighbours are compared.
     rng : numpy Generator or int
         Draws gauges, pairs and rows.
 

@@ -112,7 +112,7 @@ class AuditOptions:
     Raises
     ------
     InputError
-        If a value is not one of those that its field describes.
+        If a field has a value that its description does not allow.
 
     Examples
     --------
@@ -130,8 +130,8 @@ class AuditOptions:
     """Use smaller samples for a first look: 2 random draws from each group, 20,000
     pairs, 100 lists, and attacks of 5 steps from 1 start. Sizes that are given take
     precedence. Of one table with more than 200,000 rows, cosines and lists are compared
-    among 200,000 drawn rows, and traits are those of all rows. Intervals are wider and
-    an attack may find less, but proven statements stay the same.
+    among 200,000 drawn rows, and traits describe all rows. Intervals are wider and an
+    attack may find less, but proven statements stay the same.
     """
     n_gauges: int | None = field(
         default=None,
@@ -161,8 +161,8 @@ class AuditOptions:
             is_rare=True,
         ),
     )
-    """Largest number of rows of a side whose neighbour lists are compared
-    (default: 400).
+    """Largest number of rows per side for which neighbour lists are compared (default:
+    400).
     """
     n_starts: int | None = field(
         default=None,
@@ -191,8 +191,8 @@ class AuditOptions:
         default=None,
         metadata=described("Roles whose cosines are audited; null for all of them."),
     )
-    """Roles whose cosines are audited: "left", "right" or "cross". By default all roles
-    that the model has.
+    """Roles to audit: "left", "right" or "cross". By default all roles that the model
+    has.
     """
     n_neighbours: int | None = field(
         default=None,
@@ -226,7 +226,9 @@ class AuditOptions:
             "Output",
         ),
     )
-    """Ids or titles of rows whose neighbours are shown. By default a few drawn rows."""
+    """Ids or titles of rows for which neighbours are shown. By default a few drawn
+    rows.
+    """
     groups: Sequence[str | GaugeGroup] = field(
         default=(),
         metadata=typed(
@@ -252,8 +254,8 @@ class AuditOptions:
             "Output",
         ),
     )
-    """Role that the answer and the verdict are about, and whose neighbours are shown:
-    "left", "right" (the default) or "cross".
+    """Role for the answer, the verdict and the shown neighbours: "left", "right" (the
+    default) or "cross".
     """
     objective: str | None = field(
         default=None,
@@ -318,9 +320,9 @@ class AuditOptions:
         ),
     )
     """How the index that serves the vectors compares rows: by "cosine", "dot" (inner
-    product) or "l2" (Euclidean distance). By default what the store or the FAISS file
-    says. The lists of the index are compared with those that the model was trained to
-    give.
+    product) or "l2" (Euclidean distance). By default the metric that the store or the
+    FAISS file states. The lists of the index are compared with those that the model was
+    trained to give.
     """
     queries: str | AnyPath | FactorModel | NDArray[Any] | None = field(
         default=None,
@@ -423,7 +425,7 @@ class AuditOptions:
 
     @property
     def effort(self) -> Effort:
-        """Sample sizes: those given, or else the usual ones or those of `quick`."""
+        """Sample sizes: the given sizes, or else the usual or quick ones."""
         sizes = dict(QUICK_SIZES) if self.quick else {}
         for name in MAX_SIZES:
             if getattr(self, name) is not None:
@@ -467,8 +469,8 @@ class AuditOptions:
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON can hold them.
 
-        A gauge group of one's own is written as its `repr`, from which it cannot be
-        made again.
+        A gauge group that is not built in is written as its `repr`, which cannot be
+        turned back into the group.
         """
         values = {option.name: getattr(self, option.name) for option in fields(self)}
         values |= asdict(self.effort)

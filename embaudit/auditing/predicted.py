@@ -29,7 +29,9 @@ from embaudit.movements.movement import Movement, MovementProbe, directed_in
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 PENALTIES = {"factors": False, "factors-counted": True}
-"""Objectives whose penalty has this law; True if it counts the interactions of rows."""
+"""Objectives with a penalty of this law; True if the penalty counts the interactions of
+rows.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Predicted:
     examples: tuple[Neighbourhood, ...]
     """Neighbours of a few rows by cosine and by prediction cosine."""
 
-    def of(self, role: Role) -> Movement | None:
+    def for_role(self, role: Role) -> Movement | None:
         """Return the movement of a role; None for left-right pairs or another side."""
         for record in self.movement:
             if record.role == role:
@@ -73,9 +75,9 @@ def by_prediction(
         Its samples are drawn anew if rows have no prediction cosine. Left-right cosines
         have no counterpart.
     side : {"left", "right"}
-        Side whose neighbours are listed.
+        Side for the lists of neighbours.
     rows : array of int
-        Rows of that side whose neighbours are listed.
+        Rows of that side for which neighbours are listed.
     n : int
         Number of neighbours.
 
@@ -87,12 +89,13 @@ def by_prediction(
     >>> model = FactorModel.from_user_item(users * [1, 5], items)
     >>> probe = MovementProbe(model, ["right"])
     >>> found = by_prediction(probe, side="right", rows=np.array([0]), n=2)
-    >>> found.of("right").mean_abs > 0.1, found.of("left")
+    >>> found.for_role("right").mean_abs > 0.1, found.for_role("left")
     (True, None)
     """
     model = probe.model
-    # The prediction cosine of right rows is that of Q in the metric PᵀP, so mapped rows
-    # stand for columns of the score matrix (docs/theory.md, "Prediction cosines").
+    # The prediction cosine of right rows is the cosine of rows of Q in the metric PᵀP,
+    # so mapped rows stand for columns of the score matrix (docs/theory.md, "Prediction
+    # cosines").
     after = prediction_views(model)
     if after is None:
         return None
@@ -111,7 +114,7 @@ def by_prediction(
 def moved_to(
     probe: MovementProbe, rows: Mapping[SideName, Mapped]
 ) -> tuple[Movement, ...]:
-    """Measure how the cosines within some sides move to those of other rows.
+    """Measure how cosines within sides move if other rows replace the stored ones.
 
     The other rows may have no direction. Left-right cosines are not measured.
     """

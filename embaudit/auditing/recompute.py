@@ -60,7 +60,7 @@ AGAINST_BASELINE = "EMB002"
 
 @dataclass(frozen=True)
 class Difference:
-    """A place where the JSON of an audit is not what its recomputation gives."""
+    """A place where the JSON of an audit differs from the recomputed audit."""
 
     where: str
     """Keys and positions that lead to the place, such as `notes[2].value`."""
@@ -69,7 +69,7 @@ class Difference:
     recomputed: str
     """Value of the recomputation."""
     meaning: str = ""
-    """Sentences on what the difference means; empty if the place makes it clear."""
+    """Sentences that explain the difference; empty if the place explains it."""
 
     def __str__(self) -> str:
         """Return the meaning, and the two values."""
@@ -158,7 +158,7 @@ def read_record(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
         raise must_be(
             "the audit",
             "JSON that `embaudit audit` wrote",
-            f"{name}, which is not",
+            f"{name}, which has other content",
             REMEDY,
         )
     return record
@@ -176,13 +176,14 @@ def verify(
 ) -> Verification:
     """Recompute an audit from its JSON, and compare every number, text and key.
 
-    The seed and the options are those of the JSON. Numbers have to agree up to a
+    The seed and the options are taken from the JSON. Numbers have to agree up to a
     relative error of 1e-9. The drift of predictions is rounding, so both values have to
     lie within the tolerance. Neighbours whose cosines tie can be in another order, and
     files can be in another folder.
 
-    The finding EMB002 compares predictions with those of a baseline. Without `baseline`
-    the text of EMB002 is not compared, but the answer has to follow from EMB002.
+    The finding EMB002 compares predictions with the predictions of a baseline. Without
+    `baseline` the text of EMB002 is not compared, but the answer has to follow from
+    EMB002.
 
     Parameters
     ----------
@@ -211,7 +212,7 @@ def verify(
     ------
     InputError
         If the file is damaged or is not an audit, if its options are invalid, or if the
-        scores of the baseline cannot be compared with those of the model.
+        scores of the baseline and of the model cannot be compared.
 
     Examples
     --------
@@ -327,14 +328,15 @@ def require_declared_training(
 ) -> None:
     """Check that a repeated training agrees with the training that an audit declares.
 
-    Options that are None were not repeated. An audit without a declaration agrees with
-    every training, because the training was an option of reading then.
+    Options with the value None are not compared, because the caller did not repeat
+    them. An audit without a declaration agrees with every training, because the
+    training was an option of reading then.
 
     Raises
     ------
     InputError
-        If an option differs from that of the audit, or if the audit lacks it. Two words
-        for the same training agree.
+        If an option differs from the same option of the audit, or if the audit lacks
+        it. Two words for the same training agree.
 
     Examples
     --------
@@ -367,7 +369,7 @@ def require_declared_training(
 def score_change_since(
     baseline: Mapping[str, Any] | AnyPath, audited: Audit
 ) -> ScoreChange:
-    """Compare the scores of an audit with those in the JSON of its baseline.
+    """Compare the scores of an audit with the scores in the JSON of its baseline.
 
     Raises
     ------
@@ -384,8 +386,8 @@ def score_change_since(
     if change is None:
         raise must_be(
             "score_sample of the baseline",
-            "scores of at least 6 rows of each side that the model has, too",
-            "none" if sample is None else "others",
+            "scores of at least 6 rows per side that are also in the model",
+            "none" if sample is None else "scores of other rows",
             "name the baseline that the audit was made with",
         )
     return change
@@ -465,14 +467,15 @@ def equivalent_of(
     declared_model = _declared(model, options)
     if record["input"].get("fingerprint") != fingerprint(declared_model):
         raise must_be(
-            "the model", "the one that was audited", "one of another fingerprint"
+            "the model", "the audited model", "a model with another fingerprint"
         )
     audited = audit(model, options=options, rng=seed)
     if audited.whole is not None:
         raise must_be(
             "the audit",
             "of all rows",
-            "one of drawn rows, whose models change these rows only",
+            "an audit of a sample, whose equivalent models change only the sampled "
+            "rows",
             "choose a family of gauges instead",
         )
     evidence = audited.evidence
@@ -498,7 +501,7 @@ def equivalent_of(
 
 
 def _options(record: Mapping[str, Any]) -> AuditOptions:
-    """Return the options of a file, which are checked like those of a caller."""
+    """Return the options of a file, which are checked like options of a caller."""
     options = record.get("options")
     if not isinstance(options, Mapping) or set(options) != set(OPTION_NAMES):
         got = "none"
@@ -549,8 +552,8 @@ def _leaves(
     """Yield all values of two documents as place, old value, new value and tolerance.
 
     The tolerance is the largest change of a prediction by rounding. The value of a key
-    that a document does not have is `ABSENT`. Neighbour lists that differ only in the
-    order of neighbours whose cosines tie are yielded as equal.
+    that a document does not have is `ABSENT`. Neighbour lists are yielded as equal if
+    they differ only in the order of neighbours with tied cosines.
     """
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         tolerance = new.get("tolerance", tolerance)
@@ -576,7 +579,7 @@ def _agree_but_for_ties(old: Any, new: Any) -> bool:
         return False
     if len(old) != len(new):
         return False
-    # Neighbours whose cosines tie form a run. Each run is compared as a set.
+    # Neighbours with tied cosines form a run. Each run is compared as a set.
     cosines = [cosine for _, cosine in new]
     runs = list(accumulate((x - y > TIE for x, y in pairwise(cosines)), initial=0))
     if _names_by_run(runs, old) != _names_by_run(runs, new):

@@ -24,7 +24,7 @@ def lists_of(model: FactorModel, movement: Movement) -> str:
 
 
 def pairs_of(model: FactorModel, movement: Movement) -> str:
-    """Name the pairs whose cosines were compared.
+    """Name the compared pairs.
 
     Examples
     --------

@@ -60,11 +60,11 @@ random rotation. Such moments have heavier tails than second moments: for two pa
 are one spike each, 4 is exceeded with a probability of 1 %.
 """
 USUAL_DEVIATION = 5.5
-"""Length of the vector of all deviations, from which parts agree more than unrelated
-ones usually do. It was chosen while looking at tables, as the two bounds above were. On
-fresh tables, 1 of 222 tables exceeded it of which a part was turned at random and that
-were found, and 17 of 31 tables of one space that passed every other test. The figures
-are in docs/theory.md, Two spaces in one table.
+"""Length of the vector of all deviations from which parts agree more than unrelated
+parts usually do. It was chosen while looking at tables, as the two bounds above were.
+On fresh tables it was checked twice. Of 222 tables that had a randomly turned part and
+that were found, 1 exceeded it. Of 31 tables of one space that passed every other test,
+17 exceeded it. The figures are in docs/theory.md, Two spaces in one table.
 """
 SHAPE_ROWS = 2_000
 """Number of rows of a part from which third and fourth moments are computed, at most.
@@ -82,8 +82,8 @@ MIN_MEAN_DIRECTION = 0.5
 each part.
 """
 MIN_SHARED = 0.5
-"""Share of the variance of a part that its blocks have in common, from which it is not
-a set of separate topics.
+"""Share of the variance of a part that its blocks have in common. From this share on,
+the part is not taken for a set of separate topics.
 """
 CLEAR_SHARE = 1e-6
 """Share of the variance of unit rows from which a direction is clearly used, because
@@ -116,7 +116,7 @@ t with probability e⁻ᵗ.
 
 @dataclass(frozen=True)
 class Relation:
-    """Agreement of two parts in standard deviations from that of unrelated parts."""
+    """Agreement of two parts, in standard deviations from unrelated parts."""
 
     directions: float
     """Agreement of the principal directions of the centred parts."""
@@ -174,8 +174,8 @@ class TwoSpaces:
     no ids.
     """
     z_centred: float
-    """Alignment of the parts by centred moments, in standard deviations from that of
-    unrelated systems.
+    """Alignment of the parts by centred moments, in standard deviations from the
+    alignment of unrelated systems.
     """
     z_uncentred: float
     """The same by uncentred moments."""
@@ -203,7 +203,7 @@ class TwoSpaces:
     @property
     def deviation(self) -> float:
         """Length of the vector of all five deviations from unrelated systems."""
-        # Principal directions cannot agree less than those of unrelated systems.
+        # Principal directions cannot agree less than in unrelated systems.
         directions = max(self.relation.directions, 0.0)
         return math.hypot(
             self.z_centred, self.z_uncentred, directions, *self.relation.shapes
@@ -225,7 +225,7 @@ class TwoSpaces:
 
 @dataclass(frozen=True, eq=False)
 class BlockTable:
-    """Distinct unit rows of a table, in blocks whose halves are separate."""
+    """Distinct unit rows of a table, in blocks with separate halves."""
 
     rows: Floats
     """(n, d) unit rows, in their order within each block."""
@@ -295,10 +295,10 @@ class BlockTable:
         """Estimate the share of the variance of a part that its blocks have in common.
 
         It is the mean of tr(S_b S_c) − 1/d over different blocks, divided by the mean
-        of tr(S_b²) − 1/d. Each moment has trace 1, and 1/d is what blocks of unrelated
-        systems have in common on average. The mean of tr(S_b²) is computed from the two
-        halves of b, because the square of a moment of few rows is too large on average.
-        The share is 1 if all blocks have one covariance, and near 1/k for k topics in
+        of tr(S_b²) − 1/d. Each moment has trace 1, and blocks of unrelated systems have
+        1/d in common on average. The mean of tr(S_b²) is computed from the two halves
+        of b, because the square of a moment of few rows is too large on average. The
+        share is 1 if all blocks have one covariance, and near 1/k for k topics in
         unrelated subspaces.
         """
         centred = self.kinds[0]
@@ -619,7 +619,7 @@ def _around(table: BlockTable, block: int) -> slice:
 
 
 def _n_leading(gains: Floats, least: float = 0.0) -> int:
-    """Count the leading rows whose gains have the largest sum.
+    """Count the leading rows with the largest sum of gains.
 
     It is 0 if this sum is not larger than `least`.
 
@@ -657,7 +657,7 @@ def _in_principal_directions(rows: Floats) -> Floats:
 def _log_likelihood(part: Floats, rows: Floats) -> Floats:
     """Compute the log-density of rows that are normal with mean 0.
 
-    The covariance is that of `part`, shrunk towards the identity.
+    The covariance is computed from `part` and shrunk towards the identity.
     """
     n_columns = part.shape[1]
     covariance = part.T @ part / len(part)
@@ -673,9 +673,9 @@ def _log_likelihood(part: Floats, rows: Floats) -> Floats:
 def _of_parts(rows: Floats, parts: NDArray[np.str_]) -> _Split | None:
     """Compare known parts, and return a group of parts that no other part relates to.
 
-    Parts that are too small, or whose halves do not align, decide nothing and are
-    skipped. The other parts form groups: first of parts that a chain of aligned parts
-    links, then of groups that are related.
+    Parts that are too small, or that have halves which do not align, decide nothing and
+    are skipped. The other parts form groups: first of parts that a chain of aligned
+    parts links, then of groups that are related.
     """
     names, members = np.unique(parts, return_inverse=True)
     sizes = np.bincount(members)

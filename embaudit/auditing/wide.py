@@ -12,8 +12,9 @@ cosines, which no sample shows. All rows are also audited if the sampled rows ar
 or have one direction.
 
 A quick audit of a long table compares the cosines and lists of a sample of rows with
-those in equivalent models. Only sizes of changes are measured there. Whether cosines
-are fixed is decided for all rows, and traits such as duplicates are those of all rows.
+their cosines and lists in equivalent models. The sample serves only to measure the size
+of changes. Whether cosines are fixed is decided for all rows, and traits such as
+duplicates describe all rows.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ MOST_COLUMNS = 4_096
 DRAWN_ROWS = 2_048
 """Number of rows that are drawn from a table of more columns."""
 QUICK_ROWS = 200_000
-"""Largest number of rows that a quick audit compares with those of equivalent models.
+"""Largest number of rows that a quick audit compares with equivalent models.
 
-All duplicates among so many rows are found, and their lists take as many cosines as
-those of a usual audit.
+All duplicates among this number of rows are found, and their lists take as many cosines
+as the lists of a usual audit.
 """
 
 
@@ -51,7 +52,7 @@ def drawn_rows(model: FactorModel, show: Sequence[str], *, rng: int) -> Indices 
     Parameters
     ----------
     model : FactorModel
-        The model as it was read.
+        The model as read.
     show : sequence of str
         Ids or titles of rows to show, which are audited in addition to the drawn ones.
     rng : int
@@ -98,7 +99,7 @@ def quick_rows(
 def _drawn(
     model: FactorModel, n_rows: int, show: Sequence[str], rng: int
 ) -> Indices | None:
-    """Draw rows and add those to show; return None if all have one direction."""
+    """Draw rows and add the rows to show; return None if all have one direction."""
     drawn = sample_rows(model.n_right, n_rows, np.random.default_rng(rng))
     rows = drawn
     if show:

@@ -100,7 +100,7 @@ def prediction_phrase(model: FactorModel) -> str:
 
 @dataclass(frozen=True)
 class Nouns:
-    """What sentences call the rows, pairs and predictions of a model.
+    """Nouns for the rows, pairs and predictions of a model.
 
     They are written from one kind of pairs: `item` is a row of its side, and `user` one
     of the other side.
@@ -130,7 +130,7 @@ class Nouns:
     prediction: str
     """One prediction, such as "score" or "probability"."""
     predictions: str
-    """What the model computes: "predictions", or "scores" for vectors alone."""
+    """Noun of the output of the model: "predictions", or "scores" for vectors alone."""
     prediction_phrase: str
     """The numbers that prediction cosines are taken of, such as "their predictions"."""
 

@@ -62,7 +62,7 @@ class EquivalentModel(ABC):
     """
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values; numbers that do not exist are None."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "gauge": self.name,

@@ -227,7 +227,7 @@ class Pinning(Result):
     """Number of columns of the rows as stored."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values; numbers that do not exist are None."""
+        """Return the record for JSON; NaN and infinity become None."""
         condition_number = None
         if self.witness is not None:
             condition_number = self.witness.condition_number

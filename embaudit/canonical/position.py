@@ -77,7 +77,7 @@ class Position(Result):
     """The canonical form of the model."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain values; numbers that do not exist are None."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "exponent": self.exponent,

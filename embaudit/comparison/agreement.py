@@ -83,7 +83,7 @@ class Agreement:
     """Name of each model's link, which turns scores into predictions."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record for JSON, with None for numbers that do not exist."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "n_rows": self.n_rows,

@@ -87,7 +87,7 @@ class Comparison(Result):
     """True if rows may have the vector of another row."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record for JSON, with None for numbers that do not exist."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "verdict": self.verdict.word or None,

@@ -126,7 +126,7 @@ class Evaluation(Result):
         return self.n_units >= MIN_QUERIES
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record for JSON, with None for numbers that do not exist."""
+        """Return the record for JSON; NaN and infinity become None."""
         by_interactions = self.users is not None
         return plain_dict(
             {

@@ -126,7 +126,7 @@ class Remedy(Result):
     """The map into the space of a new encoder; None for vectors of other kinds."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record for JSON, with None for numbers that do not exist."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "kind": self.kind,

@@ -194,7 +194,7 @@ class Alignment(Result):
     """Map of the stored rows of each side of the new model to aligned vectors."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record for JSON, with None for numbers that do not exist."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "columns": self.columns,

@@ -126,7 +126,7 @@ class NearlyEqual(Result):
     """(m, n) True if the entry leads the first row left out by two standard errors."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record for JSON, with None for numbers that do not exist."""
+        """Return the record for JSON; NaN and infinity become None."""
         return plain_dict(
             {
                 "role": self.role,

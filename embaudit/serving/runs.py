@@ -147,7 +147,7 @@ class StableNeighbours(Result):
     """Pairs (run, earlier run) of runs whose cosines are equal up to rounding."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record for JSON, with None for numbers that do not exist."""
+        """Return the record for JSON; NaN and infinity become None."""
         low, high = self.interval
         return plain_dict(
             {

@@ -19,7 +19,7 @@ def test_what_is_predicted_is_compared_on_the_pairs_and_lists_of_all_other_model
         AuditOptions(n_gauges=1, n_pairs=20, n_lists=7, n_starts=0, n_neighbours=2),
     )
     visited = next(record for _, record in found.visits("right"))
-    beside = found.predicted.of("right")
+    beside = found.predicted.for_role("right")
     assert (beside.n_pairs, beside.top_n, beside.n_lists) == (20, 2, 7)
     assert beside.pairs is visited.pairs
     assert beside.lists is visited.lists

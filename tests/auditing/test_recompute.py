@@ -249,7 +249,10 @@ def test_moved_predictions_that_were_added_by_hand_do_not_free_the_answer(
     [
         (lambda r: r.update(score_sample=None), "got none"),
         (lambda r: r.update(score_sample=3), "must be scores of an audit"),
-        (lambda r: r["score_sample"].update(left=["x"] * 30), "got others"),
+        (
+            lambda r: r["score_sample"].update(left=["x"] * 30),
+            "got scores of other rows",
+        ),
     ],
 )
 def test_a_baseline_whose_scores_cannot_be_compared_is_refused(stopped, change, part):
@@ -456,7 +459,7 @@ def test_the_command_writes_a_model_of_an_audit(embaudit):
             "a.json",
             "--name",
             "linear 1",
-        ): "the model must be the one that was audited",
+        ): "the model must be the audited model",
         ("m.npz", "--from", "m.npz", "--name", "linear 1"): "the audit must be JSON",
     }.items():
         refused = embaudit("gauge", *words, "--out", "h.npz")
