@@ -454,7 +454,7 @@ class QueryReach(Result):
             return ""
         word = _CLOSENESS.get(self.measure, "score")
         typical = self._level(near.typical)
-        unrelated = self._level(near.unrelated_level)
+        unrelated = self._level(near.unrelated)
         if not near.fits:
             reference = percent(near.reference_near_share or 0.0)
             return (
@@ -481,7 +481,7 @@ class QueryReach(Result):
             )
         far = self.farthest()
         names = listed([str(record["query"]) for record in far[:NAMED]], NAMED)
-        farthest = self._level(float(near.closeness.min()))
+        farthest = self._level(float(near.queries.values.min()))
         n_more = near.n_far - min(NAMED, len(far))
         if n_more > 0:
             names += f" and {n_more:,} more"
@@ -559,13 +559,13 @@ class QueryReach(Result):
         number : int
             Number of the query.
         best : float
-            Closeness to its best row, as in `Nearness.closeness`; by distance, the
+            Closeness to its best row, as in `Closeness.values`; by distance, the
             distance.
         """
         if self.nearness is None:
             return []
-        far = np.flatnonzero(self.nearness.far)
-        closest = self.nearness.closeness[far]
+        far = np.flatnonzero(self.nearness.is_far)
+        closest = self.nearness.queries.values[far]
         sign = -1.0 if self.measure == "l2" else 1.0
         return [
             {

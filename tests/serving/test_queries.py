@@ -20,20 +20,16 @@ import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.linalg.best_matches import Order, best_matches
 from embaudit.model import FactorModel
+from embaudit.serving.closeness import Closeness, closeness_of_values, mixtures
 from embaudit.serving.equal_popularity import (
     deviation_by_chance,
     lists_needed,
     most_by_chance,
     unreached_by_chance,
 )
+from embaudit.serving.far_limit import far_limit
 from embaudit.serving.index_metric import SERVED
-from embaudit.serving.nearness import (
-    Nearness,
-    ReferenceCloseness,
-    closeness_of_values,
-    far_limit,
-    mixtures,
-)
+from embaudit.serving.nearness import Nearness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +80,7 @@ def test_counts_equal_brute_force(served: Any) -> None:
     best = values.max(axis=1)
     if served == "dot":
         best = best / np.linalg.norm(queries, axis=1)
-    np.testing.assert_allclose(found.nearness.closeness, best, atol=1e-9)
+    np.testing.assert_allclose(found.nearness.queries.values, best, atol=1e-9)
 
 
 @pytest.mark.parametrize("biases", [(), ("left_bias", "right_bias")])
@@ -287,30 +283,38 @@ def test_planted_far_queries_are_found_and_no_others(served: Any) -> None:
     items, queries = with_far_queries()
     found = ea.query_reach(items, queries, served=served)
     assert found.has_far
-    assert np.flatnonzero(found.nearness.far).tolist() == FAR
+    assert np.flatnonzero(found.nearness.is_far).tolist() == FAR
     assert sorted(query["number"] for query in found.farthest()) == FAR
     assert "5 queries of 300 are far from all items" in found.on_far
 
 
 @pytest.mark.parametrize("served", SERVED)
-@pytest.mark.parametrize("scale", [1e-12, 1e12])
+@pytest.mark.parametrize("scale", [1e-90, 1e-12, 1e12, 1e90])
 def test_far_queries_do_not_depend_on_the_unit_of_the_vectors(
     served: Any, scale: float
 ) -> None:
     items, queries = with_far_queries()
     near = ea.query_reach(items, queries, served=served).nearness
     scaled = ea.query_reach(items * scale, queries * scale, served=served).nearness
-    assert np.flatnonzero(scaled.far).tolist() == FAR
+    assert np.flatnonzero(scaled.is_far).tolist() == FAR
     assert scaled.has_far
     assert scaled.near_share == near.near_share
     assert scaled.near_share_by_reference == near.near_share_by_reference
     assert scaled.reference_near_share == near.reference_near_share
     unit = 1.0 if served == "cosine" else scale
-    np.testing.assert_allclose(scaled.closeness, near.closeness * unit, rtol=1e-9)
+    np.testing.assert_allclose(
+        scaled.queries.values, near.queries.values * unit, rtol=1e-9
+    )
+
+
+def test_queries_whose_squares_overflow_are_refused() -> None:
+    items, queries = topical(60, 40)
+    with pytest.raises(InputError, match="between 1e-100 and 1e\\+100 long"):
+        ea.query_reach(items, queries * 1e200, served="l2")
 
 
 @pytest.mark.parametrize("served", SERVED)
-@pytest.mark.parametrize("scale", [1e-12, 1e12])
+@pytest.mark.parametrize("scale", [1e-90, 1e-12, 1e12, 1e90])
 def test_whether_queries_fit_does_not_depend_on_the_unit_of_the_vectors(
     served: Any, scale: float
 ) -> None:
@@ -332,7 +336,7 @@ def test_queries_in_dimensions_that_rows_lack_are_far_though_rows_have_no_subjec
     queries[:6, :6] = 0
     found = ea.query_reach(items, queries)
     assert not found.nearness.near_share > 0.5
-    assert np.flatnonzero(found.nearness.far).tolist() == list(range(6))
+    assert np.flatnonzero(found.nearness.is_far).tolist() == list(range(6))
 
 
 def test_queries_of_another_model_do_not_fit() -> None:
@@ -383,7 +387,7 @@ def test_queries_drawn_like_the_rows_are_rarely_reported(
     for _ in range(2_000):
         values = draw.standard_cauchy(n_queries + n_rows)
         level = np.sort(values[n_queries:])[limit.rank - 1]
-        n_reports += (values[:n_queries] < level).sum() >= limit.min_far
+        n_reports += (values[:n_queries] < level).sum() >= limit.least_far
     assert n_reports / 2_000 <= 0.05 + 0.012
     # The rank is the largest one, or the number of queries the smallest one.
     assert n_reports / 2_000 > 0.02
@@ -403,23 +407,21 @@ def test_long_queries_are_not_far_if_rows_are_as_long(served: Any) -> None:
 
 
 def test_a_far_query_is_farther_than_nearly_all_rows() -> None:
+    of_mixtures = np.full(400, 0.5)
     near = Nearness(
         is_angle=False,
-        closeness=np.append(np.full(395, 0.9), np.full(5, 0.1)),
-        mixture_closeness=np.full(400, 0.5),
-        reference=ReferenceCloseness(
-            closeness=np.full(1_500, 0.8), mixture_closeness=np.full(400, 0.5)
-        ),
+        queries=Closeness(np.append(np.full(395, 0.9), np.full(5, 0.1)), of_mixtures),
+        references=Closeness(np.full(1_500, 0.8), of_mixtures),
     )
     assert (near.n_far, near.has_far) == (5, True)
     # The sixth lowest of 1,500 rows limits far queries; five isolated rows do not.
-    isolated = near.reference.closeness.copy()
+    isolated = near.references.values.copy()
     isolated[:5] = 0.05
-    five_isolated = replace(near.reference, closeness=isolated)
-    assert replace(near, reference=five_isolated).has_far
+    five_isolated = Closeness(isolated.copy(), of_mixtures)
+    assert replace(near, references=five_isolated).has_far
     isolated[5] = 0.1
-    six_isolated = replace(near.reference, closeness=isolated)
-    assert replace(near, reference=six_isolated).n_far == 0
+    six_isolated = Closeness(isolated, of_mixtures)
+    assert replace(near, references=six_isolated).n_far == 0
 
 
 # Laws
@@ -441,7 +443,7 @@ def test_the_length_of_queries_changes_nothing_by_cosine_and_product() -> None:
         before = ea.query_reach(items, queries, served=served)
         after = ea.query_reach(items, longer, served=served)
         np.testing.assert_array_equal(before.counts, after.counts)
-        np.testing.assert_array_equal(before.nearness.far, after.nearness.far)
+        np.testing.assert_array_equal(before.nearness.is_far, after.nearness.is_far)
         assert before.nearness.typical == pytest.approx(after.nearness.typical)
 
 
