@@ -110,7 +110,7 @@ class Levels(Result):
         cosine, so a value is never higher than itself.
         """
         values = as_numbers(cosines, "cosines")
-        if self.n_counted == self.n_pairs:
+        if self.n_counted == self.n_pairs or not values.size:
             counts = np.searchsorted(self.cosines, values - TIE)
         else:
             counts = self._count_below(values - TIE)
@@ -135,14 +135,17 @@ class Levels(Result):
             # Of one side, each row is paired with later rows only, so that every pair
             # counts once.
             start = block.start if of_one_side else 0
-            tile = first[block] @ second[start:].T
-            is_counted = first_groups[block, None] != second_groups[None, start:]
+            cosines = np.clip(first[block] @ second[start:].T, -1, 1)
+            is_pair = first_groups[block, None] != second_groups[None, start:]
             if of_one_side:
-                is_counted &= np.triu(np.ones(tile.shape, dtype=bool), 1)
-            # A cosine below the first limit is below all of them, so counts add up.
-            cosines = np.clip(tile[is_counted], -1, 1)
-            n_reached = np.searchsorted(rising, cosines, "right")
+                m = len(cosines)
+                is_pair[:, :m] &= np.triu(np.ones((m, m), dtype=bool), 1)
+            # A cosine below the lowest limit is below all of them. Limits are usually
+            # cosines of neighbours, so few cosines are left for the binary search.
+            is_high = is_pair & (cosines >= rising[0])
+            n_reached = np.searchsorted(rising, cosines[is_high], "right")
             n_cosines = np.bincount(n_reached, minlength=len(rising) + 1)
+            n_cosines[0] += np.count_nonzero(is_pair) - len(n_reached)
             return np.cumsum(n_cosines)[: len(rising)]
 
         # A count holds several arrays of the size of a block.

@@ -52,6 +52,7 @@ from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import list_length
 from embaudit.model import FactorModel, Pairs, Side
 from embaudit.model.drift import Drift
+from embaudit.movements.levels import Levels
 from embaudit.movements.movement import Movement
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
 from embaudit.ranges.cosine_range import RangeSummary
@@ -979,6 +980,24 @@ def _choice_of_rows(audit: Audit, side: Side, title: str, n_shown: int) -> str:
     )
 
 
+def _shares_below(
+    usual: Levels | None, examples: Sequence[Neighbourhood]
+) -> list[list[str] | None]:
+    """Rank the cosines of each list among the cosines of random pairs, if there are such.
+
+    All lists are ranked at once, because each ranking looks at all pairs of rows.
+    """
+    if usual is None:
+        return [None] * len(examples)
+    cosines = [cosine for each in examples for _, cosine in each.before]
+    shares = [percent(share) for share in usual.below(cosines)]
+    ends = np.cumsum([len(each.before) for each in examples])
+    return [
+        shares[end - len(each.before) : end]
+        for each, end in zip(examples, ends, strict=True)
+    ]
+
+
 def _neighbours(audit: Audit) -> Section:
     """Show two versions of neighbour lists, and lists with and without the bias."""
     evidence, role = audit.evidence, shown_side(audit)
@@ -990,19 +1009,15 @@ def _neighbours(audit: Audit) -> Section:
     examples = compared.examples
     called = audit.model.row_title(role)
     usual = next((each.levels for each in evidence.traits if each.role == role), None)
-    lists: list[Lists] = []
     # Lists of a model that moved predictions are not lists of an equivalent one.
-    for each in examples if audit.predictions_hold else ():
-        levels = (
-            None
-            if usual is None
-            else list(map(percent, usual.below([cosine for _, cosine in each.before])))
-        )
+    comparable = examples if audit.predictions_hold else ()
+    lists: list[Lists] = []
+    for each, shares in zip(comparable, _shares_below(usual, comparable), strict=True):
         made = lists_of(
             each,
             ("by cosine", compared.heading),
             title=called,
-            levels=levels,
+            levels=shares,
             decimals=2 if usual is None else usual.decimals,
         )
         lists.append(made.first if is_still else made)

@@ -83,6 +83,13 @@ def test_the_share_above_a_threshold_counts_all_pairs():
     assert shares[1] == found.below(0.9)
 
 
+def test_no_value_has_no_share():
+    found = levels(random_model(p=201, n=200))
+    assert found.n_counted > found.n_pairs
+    assert np.isnan(found.below(np.nan))
+    assert found.below([]).tolist() == []
+
+
 def test_cross_levels_are_those_of_all_pairs_of_both_sides():
     model = random_model(n=30, p=20)
     found = levels(model, role="cross")
