@@ -98,11 +98,13 @@ class Moments:
         1
         """
         # The singular values of X lie between those of R and those of R and √n x̄, so
-        # centred rows of full rank need no second decomposition.
-        centred, _ = self.axes
-        largest = np.hypot(centred[0], np.linalg.norm(self._scaled_mean))
-        if (centred > self.precision * largest).all():
-            return len(centred)
+        # centred rows of full rank need no second decomposition. Centring takes away
+        # one dimension of n ≤ k rows, so that their centred rows never have full rank.
+        if self.n_rows > len(self.mean):
+            centred, _ = self.axes
+            largest = np.hypot(centred[0], np.linalg.norm(self._scaled_mean))
+            if (centred > self.precision * largest).all():
+                return len(centred)
         s = np.linalg.svd(self.root, compute_uv=False)
         return int((s > self.precision * s[0]).sum())
 
