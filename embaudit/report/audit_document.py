@@ -983,7 +983,7 @@ def _choice_of_rows(audit: Audit, side: Side, title: str, n_shown: int) -> str:
 def _shares_below(
     usual: Levels | None, examples: Sequence[Neighbourhood]
 ) -> list[list[str] | None]:
-    """Rank the cosines of each list among the cosines of random pairs, if there are such.
+    """Rank the cosines of each list among the cosines of random pairs, if any.
 
     All lists are ranked at once, because each ranking looks at all pairs of rows.
     """
