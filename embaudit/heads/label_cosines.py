@@ -13,7 +13,7 @@ from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import plain_dict
 from embaudit.core.results import Result
 from embaudit.core.tolerances import ROW_ROUNDING
-from embaudit.core.words import counted
+from embaudit.core.words import counted, down
 from embaudit.errors import InputError
 from embaudit.heads.coordinates import (
     LabelCoordinates,
@@ -118,7 +118,7 @@ class ProjectorCosines(Result):
             )
         if self.thin:
             return (
-                f"With {self.labels_per_dimension:.2g} labels per dimension, the "
+                f"With {down(self.labels_per_dimension):.2f} labels per dimension, the "
                 "labels nearly fill their space, so nearly all projector cosines are "
                 "alike."
             )

@@ -53,7 +53,8 @@ def test_a_table_of_two_spaces_has_no_yes_and_the_answer_names_the_parts():
     assert audited(ROWS).answer.word == "YES"
     found = audited(TURNED)
     assert str(found.answer) == (
-        "CHECK FIRST: rows 0 to 249 and 250 to 499 do not share one coordinate system."
+        "CHECK FIRST: rows 0 to 249 and 250 to 499 do not share one coordinate system, "
+        "which concerns 50 % of all pairs."
     )
     (finding,) = findings_of(found)
     assert finding.severity.title == "issue"

@@ -12,11 +12,12 @@ from raised import cases, drawn, page
 
 import embaudit
 from embaudit.auditing.catalogue import CODES, NAMES
-from embaudit.auditing.finding import Kind
+from embaudit.auditing.finding import Kind, Severity
 from embaudit.auditing.findings import MODULES, conclusions
 
 PACKAGE = Path(embaudit.__file__).parent
 CASES = sorted(cases())
+SHOWN, MEASURED = Kind.SHOWN, Kind.MEASURED
 
 
 def test_the_sentences_of_every_finding_are_those_that_were_reviewed(screen):
@@ -41,6 +42,18 @@ def test_each_code_is_written_in_one_place_and_no_other_is_named():
 
 
 # Laws that all findings keep
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_title_of_a_measured_finding_shows_a_number(name):
+    # Short screens, full screens and Markdown print the title without the text.
+    for one in conclusions(cases()[name]):
+        is_note = one.severity is Severity.NOTE
+        if is_note or one.value is None or one.kind not in (SHOWN, MEASURED):
+            continue
+        # What training and predictions leave free is measured by the first table.
+        if one.code != "EMB101":
+            assert re.search(r"\d", one.title), one.title
 
 
 def told(finding):

@@ -128,4 +128,4 @@ def test_fewer_than_two_labels_per_dimension_are_thin():
     assert found.labels_per_dimension == 1.8
     assert found.thin
     assert not found.degenerate
-    assert found.warning.startswith("With 1.8 labels per dimension")
+    assert found.warning.startswith("With 1.80 labels per dimension")

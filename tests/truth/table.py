@@ -629,7 +629,7 @@ def objectives() -> Iterator[Row]:
     made = FactorModel.from_softmax(centred(8, 2) + 1, objective="logistic-decay")
     against, says = (
         {**chosen, "EMB306": "tip"},
-        ("Also, the mean row contradicts the declared training (logistic-decay",),
+        ("which contradicts the declared training (logistic-decay",),
     )
     yield Row(
         "a mean row against decay",
@@ -642,7 +642,7 @@ def objectives() -> Iterator[Row]:
         made = FactorModel.from_softmax(
             centred(40, 2) + share, objective="softmax-decay"
         )
-        begins = "the mean row contradicts the declared training (softmax-decay, as you declared): equal decay of all rows ends with a mean row of zero"
+        begins = "of a typical row long, which contradicts the declared training (softmax-decay, as you declared): equal decay of all rows ends with a mean row of zero"
         says, never = ((begins,), ()) if found is against else ((), (begins,))
         yield Row(
             f"a mean row of {share} under decay",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
 from embaudit.auditing.identity import SAMPLED, MovedRows, moved_rows
-from embaudit.core.words import counted
+from embaudit.core.words import counted, down
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -52,11 +52,14 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         return
     if not change.is_same_on_average:
         n_rows = f"{change.n_rows} and {change.n_columns} sampled rows"
+        # Rounded down, so that a correlation below the limit is not written as 0.50.
+        correlation = f"{down(change.correlation):.2f}"
         yield _reported(
             f"scores of {n_rows}",
             change.correlation,
-            f"Scores of {n_rows} correlate by {change.correlation:.2f} with the scores "
-            "of the baseline.",
+            f"their scores correlate by {correlation}",
+            f"Scores of {n_rows} correlate by {correlation} with the scores of the "
+            "baseline.",
         )
         return
     moved = moved_rows(evidence.model, change)
@@ -66,6 +69,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         yield _reported(
             f"scores of {most.n_rows} sampled {most.title}s",
             most.share,
+            f"{most.n} of {most.n_rows} sampled {most.title}s have other scores",
             _text_on_rows(most),
         )
 
@@ -82,8 +86,8 @@ def _text_on_rows(moved: MovedRows) -> str:
     return f"{text}. Rows of zeros may be why: {zeros} of the model have no cosine."
 
 
-def _reported(rows: str, value: float, text: str) -> Finding:
-    """Make the finding."""
+def _reported(rows: str, value: float, measured: str, text: str) -> Finding:
+    """Make the finding, whose title ends with the measured number."""
     return Finding(
         code=ENTRY.name,
         severity=Severity.ISSUE,
@@ -94,7 +98,9 @@ def _reported(rows: str, value: float, text: str) -> Finding:
         # anew without the baseline.
         measured_on=f"the scores of up to {SAMPLED} rows of each side",
         value=value,
-        title="the predictions differ from the predictions of the baseline",
+        title=(
+            f"the predictions differ from the predictions of the baseline: {measured}"
+        ),
         text=text,
         remedy=(
             "Check that each id belongs to its row, and that both sides come from one "

@@ -79,7 +79,7 @@ def _failed(name: str, changed: str, value: float, tolerance: float) -> Finding:
         rows="the predictions",
         measured_on="the equivalent models that this audit made",
         value=value,
-        title="the predictions did not stay the same",
+        title=f"the predictions did not stay the same: {changed}",
         text=(
             f"Under {name} {changed}, but rounding explains at most {tolerance:.2g}. "
             "No other figure of this audit can be trusted."

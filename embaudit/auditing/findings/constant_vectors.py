@@ -57,7 +57,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{item} rows",
         role="right",
         value=biases[0].value,
-        title=f"all {item} rows hold the same number in one direction",
+        title=(
+            f"all {item} rows hold the same number ({biases[0].value:.3g}) in one "
+            "direction"
+        ),
         text=(
             f"{columns} is {biases[0].value:.3g} in every row. In a dot product it "
             f"adds a number that is the same for all {item}s, as a bias does. Cosines "

@@ -56,7 +56,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         role="right",
         value=head.offset,
         measured_on=f"all {counted(head.n_labels, label)}",
-        title="the mean row contradicts the declared training",
+        title=(
+            f"the mean row is {head.offset:.2g} of a typical row long, which "
+            "contradicts the declared training"
+        ),
         text=(
             f"The declared training is {evidence.declared_training}. At a minimum with "
             f"weight decay on all {label}s, the {label} rows add up to zero. "

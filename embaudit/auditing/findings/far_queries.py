@@ -77,7 +77,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         )
     else:
         share = 1.0
-        title = f"the queries do not fit these {reach.items}"
+        title = (
+            f"the queries do not fit these {reach.items}: only "
+            f"{percent(near.near_share)} of them are near some {reach.item}"
+        )
         remedy = (
             f"Check that one model made the queries and the {reach.items}, with the "
             "prompts, pooling and normalisation that it was trained with."

@@ -82,6 +82,7 @@ def _reported(
     columns = constant_columns(biases, evidence.columns)
     if len(biases) == 1:
         value = biases[0].value
+        held = f"{value:.3g}"
         text = (
             f"{columns} of the {constant}s is constant, {value:.3g}. The number that a "
             f"row of the {item}s holds there adds a constant to all scores of the row, "
@@ -91,6 +92,7 @@ def _reported(
     else:
         # Together the constants are one direction, as long as the vector of constants.
         value = float(np.linalg.norm([bias.value for bias in biases]))
+        held = f"{len(biases)} constants of length {value:.3g}"
         text = (
             f"{columns} of the {constant}s are constant. The numbers that a row of the "
             f"{item}s holds there add a constant to all scores of the row, as a bias "
@@ -105,7 +107,10 @@ def _reported(
         rows=f"{item}-{item} cosines",
         role=other,
         value=value,
-        title=f"{item} cosines count a direction that acts as a bias",
+        title=(
+            f"{item} cosines count a direction that acts as a bias ({held} in every "
+            f"{constant} row)"
+        ),
         text=text,
         remedy=remedy,
     )

@@ -73,7 +73,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"the {item} bias",
         role="right",
         value=spread,
-        title=f"the {item} bias takes no part in the cosines",
+        title=(
+            f"the {item} bias takes no part in the cosines; it differs by up to "
+            f"{spread:.3g} between {item}s"
+        ),
         text=text,
         remedy=remedy,
     )

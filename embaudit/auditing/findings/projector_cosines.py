@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
 from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.core.words import down
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -56,7 +57,10 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         rows=f"{evidence.model.title('right')} cosines",
         role="right",
         value=head.projector.labels_per_dimension,
-        title="projector cosines say little",
+        title=(
+            "projector cosines say little, because there are only "
+            f"{down(head.projector.labels_per_dimension):.2f} labels per dimension"
+        ),
         text=head.projector.warning,
         remedy=remedy,
     )

@@ -72,16 +72,17 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         if spaces is None:
             continue
         parts = f"{spaces.first} and {spaces.second}{_boundary(spaces)}"
+        concerned = f", which concerns {percent(spaces.across)} of all pairs"
         if spaces.is_clear:
             severity = Severity.ISSUE
-            title = f"{parts} do not share one coordinate system"
+            title = f"{parts} do not share one coordinate system{concerned}"
             remedy = (
                 "Check if all rows come from one model, revision and prefix, and embed "
                 "them anew if they do not. This is evidence, not proof."
             )
         else:
             severity = Severity.TIP
-            title = f"{parts} may not share one coordinate system"
+            title = f"{parts} may not share one coordinate system{concerned}"
             if spaces.is_usual:
                 reason = "Topics that have no direction in common look the same"
             else:
