@@ -32,7 +32,7 @@ from embaudit.auditing.wide import (
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.core.checked import RNG, as_list, as_seed, keywords_besides
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain, plain_dict
-from embaudit.core.results import Drawn, Picture
+from embaudit.core.results import Picture, PlottableResult
 from embaudit.errors import InputError, must_be, with_taker
 from embaudit.errors import Parameter as Keyword
 from embaudit.heads.coordinates import require_softmax
@@ -146,7 +146,7 @@ class EquivalentDrift:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit(Drawn):
+class Audit(PlottableResult):
     """Result of an audit: the evidence, the findings and the answer.
 
     Examples
@@ -376,7 +376,7 @@ class Audit(Drawn):
 
         The role is the first one measured by default.
         """
-        return self._drawn(ax, role=role)
+        return self._plot(ax, role=role)
 
     def plot_heatmap(
         self,
@@ -394,7 +394,7 @@ class Audit(Drawn):
         of the side that the answer is about.
         """
         rows = {"role": role, "groups": groups, "show": show, "n_rows": n_rows}
-        return self._drawn(ax, "heatmap", beside=beside, **rows)
+        return self._plot(ax, "heatmap", beside=beside, **rows)
 
     def plot_prediction_cosines(
         self, ax: Any = None, *, role: Role | str | None = None, n_pairs: int = 100_000
@@ -403,7 +403,7 @@ class Audit(Drawn):
 
         The parameters are described at `embaudit.plot_prediction_cosines`.
         """
-        return self._drawn(ax, "prediction", role=role, n_pairs=n_pairs)
+        return self._plot(ax, "prediction", role=role, n_pairs=n_pairs)
 
     def plot_certified_curve(
         self, ax: Any = None, *, role: Role | None = None
@@ -412,7 +412,7 @@ class Audit(Drawn):
 
         Both shares are drawn against the condition number κ.
         """
-        return self._drawn(ax, "certified", role=role)
+        return self._plot(ax, "certified", role=role)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per equivalent model and role, with movement and drift.

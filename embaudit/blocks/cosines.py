@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from embaudit.core.checked import Flags, Floats, as_count, is_number
 from embaudit.core.plain import plain_dict
-from embaudit.core.results import Drawn
+from embaudit.core.results import PlottableResult
 from embaudit.core.ties import largest_first
 from embaudit.core.tolerances import NO_GAP, TIE
 from embaudit.core.words import counted, down, up
@@ -58,7 +58,7 @@ def _cosines(sums: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class BlockCosines(Drawn):
+class BlockCosines(PlottableResult):
     """Local and global cosine of two vectors cut into blocks.
 
     Examples

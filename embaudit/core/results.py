@@ -1,4 +1,8 @@
-"""Base of all results: plain values, a table, words, a page, and a picture of some."""
+"""Base classes of all results.
+
+A result describes itself as plain values, a table, words and an HTML page. A
+`PlottableResult` also has a picture.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class Picture(Protocol):
-    """The numbers of a picture, which matplotlib can draw."""
+    """The numbers of a picture, which `plot` draws with matplotlib."""
 
     ax_: Any
-    """The axes, once it is drawn."""
+    """The matplotlib axes; set by `plot`."""
     figure_: Any
-    """The figure of these axes."""
+    """The matplotlib figure of the axes; set by `plot`."""
 
     @property
     def caption(self) -> str:
-        """A sentence about what the picture shows."""
+        """A sentence that describes the picture."""
 
     def frame(self) -> pd.DataFrame:
         """Return the numbers of the picture as a table."""
@@ -33,7 +37,10 @@ class Picture(Protocol):
 
 
 class Renderer(Protocol):
-    """Functions that show a result, whose type decides how."""
+    """Functions that show a result in the form that suits its type.
+
+    The module `embaudit.report.renderer` is one.
+    """
 
     def page(self, result: Any) -> str:
         """Write a whole HTML page."""
@@ -42,7 +49,11 @@ class Renderer(Protocol):
         """Write the part of a page that a notebook shows."""
 
     def display(self, result: Any, picture: str = "", **options: Any) -> Picture:
-        """Compute the picture of a result, without drawing it."""
+        """Compute a picture of a result, without drawing it.
+
+        An audit has several pictures, such as "heatmap". The empty string stands for
+        the main one.
+        """
 
 
 _import_renderer: Callable[[], Renderer] | None = None
@@ -57,17 +68,19 @@ def set_renderer(import_renderer: Callable[[], Renderer]) -> None:
     """
     global _import_renderer
     _import_renderer = import_renderer
+    _renderer.cache_clear()
 
 
 @cache
 def _renderer() -> Renderer:
+    """Import the renderer when a result is first shown."""
     if _import_renderer is None:
         raise RuntimeError("set_renderer must be called before a result is shown")
     return _import_renderer()
 
 
 class Result(ABC):
-    """A result, which describes itself in words and as plain values."""
+    """A result that describes itself in words and as plain values."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -82,7 +95,7 @@ class Result(ABC):
         return self.explain()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table of one row, made of `to_dict`."""
+        """Return a table of one row with the values of `to_dict`."""
         return frame_of([self.to_dict()])
 
     def report(self) -> str:
@@ -93,8 +106,8 @@ class Result(ABC):
         return _renderer().fragment(self)
 
 
-class Drawn(Result):
-    """A result that has a picture."""
+class PlottableResult(Result):
+    """A result that also has a picture."""
 
     def plot(self, ax: Any = None) -> Picture:
         """Draw on the given axes, or on new ones.
@@ -102,14 +115,15 @@ class Drawn(Result):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
         Picture
-            The numbers drawn, with `ax_` and `figure_`.
+            The numbers of the picture, with `ax_` and `figure_`.
         """
-        return self._drawn(ax)
+        return self._plot(ax)
 
-    def _drawn(self, ax: Any, picture: str = "", **options: Any) -> Picture:
+    def _plot(self, ax: Any, picture: str = "", **options: Any) -> Picture:
+        """Draw one picture of the result; see `Renderer.display` for the options."""
         return _renderer().display(self, picture, **options).plot(ax)

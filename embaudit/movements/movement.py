@@ -25,7 +25,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.parallel import row_blocks
 from embaudit.core.plain import plain_dict
-from embaudit.core.results import Drawn
+from embaudit.core.results import PlottableResult
 from embaudit.core.sizes import MOST_COUNT, N_QUERIES
 from embaudit.core.words import counted, drawn_of, percent
 from embaudit.errors import must_be
@@ -47,7 +47,7 @@ from embaudit.movements.twins import representatives_of, without_copies
 
 
 @dataclass(frozen=True, eq=False)
-class Movement(Drawn):
+class Movement(PlottableResult):
     """Movement of the cosines of one role; Δ is the cosine after minus before.
 
     Examples

@@ -29,7 +29,7 @@ from embaudit.core.checked import (
 )
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.plain import plain_dict
-from embaudit.core.results import Drawn, Picture
+from embaudit.core.results import Picture, PlottableResult
 from embaudit.core.tolerances import EPS, ROW_ROUNDING, TIE
 from embaudit.core.words import at_least, percent
 from embaudit.errors import must_be
@@ -55,7 +55,7 @@ STATED = (1.1, 1.5, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedNeighbours(Drawn):
+class CertifiedNeighbours(PlottableResult):
     """The exact top-N list of each row, with the certified radius of each entry.
 
     The radius is the condition number below which an entry is certain to stay in its
@@ -202,7 +202,7 @@ class CertifiedNeighbours(Drawn):
 
         The share that each attack (`worst_gauge`) left in place is added.
         """
-        return self._drawn(
+        return self._plot(
             ax, attacks=as_list(attacks, "attacks", "audit.evidence.limits.attacks")
         )
 

@@ -14,7 +14,7 @@ from embaudit._version import __version__
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.catalogue import codes_for
 from embaudit.auditing.wording import USERS_AND_ITEMS, Nouns
-from embaudit.core.results import Drawn, Result
+from embaudit.core.results import PlottableResult, Result
 from embaudit.errors import InputError, escaped
 from embaudit.report.audit_document import audit_document
 from embaudit.report.display import DARK, LIGHT, Display, Palette, drawn_on_page
@@ -201,5 +201,5 @@ def _picture(result: Result) -> tuple[Display, ...]:
     """Take the picture of a result, where it holds something that can be drawn."""
     # Some results hold nothing to draw, such as a report without groupings.
     with suppress(InputError):
-        return (display(result),) if isinstance(result, Drawn) else ()
+        return (display(result),) if isinstance(result, PlottableResult) else ()
     return ()

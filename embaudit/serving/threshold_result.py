@@ -10,7 +10,7 @@ from embaudit.core.checked import (
     is_number,
 )
 from embaudit.core.plain import SCHEMA_VERSION, frame_of, plain_dict
-from embaudit.core.results import Drawn
+from embaudit.core.results import PlottableResult
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import (
     counted,
@@ -111,7 +111,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, eq=False)
-class Threshold(Drawn):
+class Threshold(PlottableResult):
     """A threshold on scores, and what passes it.
 
     Examples

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.core.plain import plain_dict
-from embaudit.core.results import Drawn
+from embaudit.core.results import PlottableResult
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, percent
@@ -54,7 +54,7 @@ CHANGES = (
 
 
 @dataclass(frozen=True, eq=False)
-class SimpsonReport(Drawn):
+class SimpsonReport(PlottableResult):
     """Change of an association when rows are grouped.
 
     Examples

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from report.results_shown import SCRIPT, every_result, shown
 
 import embaudit as ea
-from embaudit.core.results import Drawn
+from embaudit.core.results import PlottableResult
 from embaudit.report.documents import document
 from embaudit.report.figures import SimpsonDisplay
 
@@ -51,7 +51,7 @@ def bars(collection):
 
 def test_these_tests_cover_every_result_with_a_figure():
     with_figure = {
-        name for name, one in every_result().items() if isinstance(one, Drawn)
+        name for name, one in every_result().items() if isinstance(one, PlottableResult)
     }
     assert with_figure == set(DRAWN)
 
