@@ -16,7 +16,7 @@ from embaudit.auditing.options import AuditOptions
 from embaudit.cli.adapters import audit_adapter
 from embaudit.cli.app import FailOn, File, Model, More, Rng, Text, Texts, app
 from embaudit.cli.groups import parameters_of, with_groups
-from embaudit.cli.reading import Given, Titles, read_for_audit
+from embaudit.cli.reading import Given, Titles, model_paths, read_for_audit
 from embaudit.cli.settings import SETTINGS, Settings
 from embaudit.cli.terminal import Output, Workers, shown_name
 from embaudit.errors import InputError, must_be, without_secrets
@@ -412,7 +412,7 @@ def audit(
             result = run(
                 model,
                 options=options,
-                source=source_of([path, *more] if more else path),
+                source=source_of(model_paths(path, more)),
                 rng=rng,
             )
         # Predictions that moved since the baseline are a finding, so they are compared

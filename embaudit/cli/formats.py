@@ -9,7 +9,7 @@ import typer
 
 from embaudit.cli.app import More, app
 from embaudit.cli.groups import with_groups
-from embaudit.cli.reading import Given
+from embaudit.cli.reading import Given, model_paths
 from embaudit.cli.terminal import make_console
 
 
@@ -28,7 +28,7 @@ def formats(
     from embaudit.io import inspect, list_formats
 
     if path is not None:
-        files = [path, *more] if more else path
+        files = model_paths(path, more)
         intake = inspect(files, kind=reading.kind, **reading.options)
         make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
         return

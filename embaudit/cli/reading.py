@@ -99,7 +99,7 @@ class Given(Request):
         from embaudit.io import read
         from embaudit.model.sizes import shape_question
 
-        result = read([path, *more] if more else path, kind=self.kind, **self.options)
+        result = read(model_paths(path, more), kind=self.kind, **self.options)
         # A single row is refused wherever rows are compared, in a sentence that asks
         # the same; who said how the file lies is not asked.
         oriented = result.intake.format not in ARRAYS or "transpose" in self.options
@@ -183,6 +183,20 @@ class Titles:
         if not quiet:
             sys.stderr.write(f"titles: {joined.explain()}\n")
         return named
+
+
+def model_paths(path: Path, more: Sequence[Path] | None) -> Path | list[Path]:
+    """Return the path of a model, or the list of its tables if there are several.
+
+    Examples
+    --------
+    >>> paths = model_paths(Path("a.csv"), [Path("b.csv")])
+    >>> [path.name for path in paths], model_paths(Path("a.csv"), None).name
+    (['a.csv', 'b.csv'], 'a.csv')
+    """
+    if not more:
+        return path
+    return [path, *more]
 
 
 def read_for_audit(
