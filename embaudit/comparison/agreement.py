@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.comparison.crowded import place_chances
+from embaudit.comparison.crowded import crowded_chances
 from embaudit.comparison.matching import Match
 from embaudit.comparison.weights import RowWeights, equal_weights
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.plain import plain_dict
+from embaudit.core.ties import above_and_tied
 from embaudit.core.tolerances import SAME_SCORES, TIE
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import sample_rows
@@ -314,18 +315,20 @@ def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> floa
     unless the lists are crowded (see `embaudit.comparison.crowded`).
     """
     best = TopK(len(old), n).add(old)
+    new_scores = np.take_along_axis(new, best.columns, axis=1)
     old_last = best.threshold[:, None]
     new_last = TopK(len(new), n).add(new).threshold[:, None]
-    new_scores = np.take_along_axis(new, best.columns, axis=1)
-    kept = (new_scores >= new_last - TIE).astype(np.float64)
-    chances = place_chances(
-        n_reach_before=np.count_nonzero(old >= old_last - TIE, axis=1),
-        n_above=np.count_nonzero(new > new_last + TIE, axis=1),
-        n_reach=np.count_nonzero(new >= new_last - TIE, axis=1),
+    n_reaching_before = np.count_nonzero(old >= old_last - TIE, axis=1)
+    is_above, is_tied = above_and_tied(new, new_last, TIE)
+    chances_if_tied = crowded_chances(
+        n_reaching_before,
+        n_above=np.count_nonzero(is_above, axis=1),
+        n_tied=np.count_nonzero(is_tied, axis=1),
         length=n,
     )
-    is_level = new_scores <= new_last + TIE
-    return float((kept * np.where(is_level, chances[:, None], 1.0)).mean())
+    is_above, is_tied = above_and_tied(new_scores, new_last, TIE)
+    kept = is_above + is_tied * chances_if_tied[:, None]
+    return float(kept.mean())
 
 
 def _divergence(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:

@@ -1,10 +1,13 @@
-"""Neighbours that are kept in other lists, also if these lists are crowded.
+"""Neighbours that are kept in the lists of another model, also if many rows tie.
 
-A former neighbour that ties with the last entry of the new list counts as kept, because
-the order of tied rows says nothing. A model whose rows have collapsed to one direction
-would keep every neighbour that way: all rows tie, so every row could be listed. If more
-rows tie for the last places than could be listed before, a tied neighbour counts by its
-chance to get one of the places.
+A neighbour of the old model is kept if the new list holds it, or if it ties with the
+last entry of the new list, because the order of tied rows says nothing.
+
+In a model whose rows have collapsed to one direction, all rows tie, so every neighbour
+would be kept. Therefore a new list is *crowded* if more than `CROWDED` times as many
+rows reach its last entry as reached the last entry of the old list. A row reaches an
+entry if it is nearer than the entry or ties with it. In a crowded list, a neighbour
+that ties with the last entry counts by its chance to be listed.
 """
 
 from __future__ import annotations
@@ -13,119 +16,138 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.parallel import row_blocks
+from embaudit.core.ties import above_and_tied, tied_chances
 from embaudit.core.tolerances import FLOAT32_TIE
-from embaudit.linalg.nearest import NeighbourLists
+from embaudit.linalg.nearest import CandidateBlock, NeighbourLists
 from embaudit.linalg.pairs import pair_cosines
 from embaudit.linalg.rows import unit_rows
 
 CROWDED = 2.0
-"""A list is crowded if this many times as many rows as before reach its last entry."""
+"""A list is crowded if more than this many times as many rows as before reach its last
+entry."""
 
 
-def kept_shares(
-    former: NeighbourLists, latter: NeighbourLists, first: Indices
+def kept_chances(
+    before: NeighbourLists, after: NeighbourLists, representatives: Indices
 ) -> Floats:
-    """Return how far each former neighbour is kept in the latter lists.
+    """Return the chance of each old neighbour to be in the new list.
 
     Parameters
     ----------
-    former, latter : NeighbourLists
-        Lists of the same rows in the first and in the second model.
-    first : array of shape (p,)
-        The row that stands for each row in the lists.
+    before, after : NeighbourLists
+        Lists of the same m rows in the old model and in the new one, of length N.
+    representatives : array of int (p,)
+        For each row of the searched side, the number of the row that represents it in
+        lists. Duplicates have one representative.
 
     Returns
     -------
     array of shape (m, N)
-        1 for a neighbour that is kept, 0 for one that is lost, and the chance to be
-        listed for one that ties with many others.
+        1 for a neighbour that is kept and 0 for a neighbour that is lost, or that is
+        missing in the old list. A neighbour that ties with the last entry of a crowded
+        list has a chance between 0 and 1.
 
     Examples
     --------
     >>> from embaudit.linalg.nearest import neighbours
     >>> angles = np.linspace(0, 1, 9)
     >>> rows = np.column_stack([np.cos(angles), np.sin(angles)])
-    >>> first, before = np.arange(9), neighbours(rows, 2)
-    >>> collapsed = neighbours(np.ones((9, 2)), 2)
-    >>> float(kept_shares(before, collapsed, first).mean())
+    >>> before, collapsed = neighbours(rows, 2), neighbours(np.ones((9, 2)), 2)
+    >>> float(kept_chances(before, collapsed, np.arange(9)).mean())
     0.25
     """
-    kept = former.kept_in(latter, tie=FLOAT32_TIE).astype(np.float64)
-    tied = np.flatnonzero(_is_tied(latter))
-    if not len(tied):
-        return kept
-    old, new = former.take(tied), latter.take(tied)
-    # If the last entry ties with no other row, only the entries reach it.
-    n_reach_before = np.count_nonzero(old.indices >= 0, axis=1)
-    tied_before = np.flatnonzero(_is_tied(old))
-    if len(tied_before):
-        _, n_reach_before[tied_before] = _level_counts(old.take(tied_before), first)
-    n_above, n_reach = _level_counts(new, first)
-    chances = place_chances(n_reach_before, n_above, n_reach, kept.shape[1])
-
-    # Only neighbours at the level of the last entry share the last places.
-    row, place = np.nonzero(old.indices >= 0)
-    pairs = np.column_stack([old.rows[row], old.indices[row, place]])
-    cosines = pair_cosines(new.searched, new.searched, pairs)
-    is_level = cosines <= new.cosines[row, -1] + FLOAT32_TIE
-    kept[tied[row[is_level]], place[is_level]] *= chances[row[is_level]]
-    return kept
+    is_kept = before.kept_in(after, tie=FLOAT32_TIE)
+    chances = is_kept.astype(np.float64)
+    # A list whose last entry ties with no other row is not crowded. Counting tied rows
+    # takes as long as a search, so it is done for the other lists only.
+    which = np.flatnonzero(after.end_in_tie(tie=FLOAT32_TIE))
+    if len(which):
+        before, after = before.take(which), after.take(which)
+        is_tied = _tied_neighbours(before, after)
+        chances_if_tied = _chances_at_last_entry(before, after, representatives)
+        is_uncertain = is_kept[which] & is_tied
+        chances[which] = np.where(
+            is_uncertain, chances_if_tied[:, None], chances[which]
+        )
+    return chances
 
 
-def _is_tied(lists: NeighbourLists) -> Flags:
-    """Flag lists whose last entry ties with a row that is not listed."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(lists.cosines[:, -1] - lists.runner_up <= FLOAT32_TIE)
-
-
-def place_chances(
-    n_reach_before: Indices, n_above: Indices, n_reach: Indices, length: int
+def crowded_chances(
+    n_reaching_before: Indices, n_above: Indices, n_tied: Indices, length: int
 ) -> Floats:
-    """Return the chance of an entry at the level of the last one to be listed.
+    """Return how much a neighbour counts that ties with the last entry of a new list.
 
     Parameters
     ----------
-    n_reach_before : array of shape (m,)
-        Number of rows that reach the last entry of each list in the first model.
-    n_above : array of shape (m,)
-        Number of rows above the last entry in the second model.
-    n_reach : array of shape (m,)
-        Number of rows that reach the last entry in the second model.
+    n_reaching_before : array of shape (m,)
+        Number of rows that reach the last entry of each old list.
+    n_above, n_tied : array of shape (m,)
+        Number of rows above the last entry of each new list, and of rows that tie with
+        it.
     length : int
         Length of the lists.
 
     Returns
     -------
     array of shape (m,)
-        1 if hardly more rows than before reach the last entry.
+        1 if the list is not crowded; otherwise the chance of a tied row to be listed.
 
     Examples
     --------
-    >>> place_chances(np.array([3, 3]), np.array([2, 1]), np.array([4, 11]), 3)
-    array([1. , 0.2])
+    Two lists of length 3. The last entry of the first list ties with one row that is
+    not listed, and the last entry of the second list ties with nine such rows.
+
+    >>> crowded_chances(np.array([3, 3]), np.array([2, 2]), np.array([2, 10]), 3)
+    array([1. , 0.1])
     """
-    n_level = np.maximum(n_reach - n_above, 1)
-    chances = np.minimum(1.0, (length - n_above) / n_level)
-    is_crowded = n_reach > CROWDED * n_reach_before
-    return np.asarray(np.where(is_crowded, chances, 1.0))
+    is_crowded = n_above + n_tied > CROWDED * n_reaching_before
+    return np.where(is_crowded, tied_chances(n_above, n_tied, length), 1.0)
 
 
-def _level_counts(lists: NeighbourLists, first: Indices) -> tuple[Indices, Indices]:
-    """Count the rows above the last entry of each list, and the rows that reach it."""
+def _tied_neighbours(before: NeighbourLists, after: NeighbourLists) -> Flags:
+    """Flag the old neighbours that tie with the last entry of the new list."""
+    row, place = np.nonzero(before.indices >= 0)
+    pairs = np.column_stack([before.rows[row], before.indices[row, place]])
+    cosines = np.full(before.indices.shape, -np.inf)
+    cosines[row, place] = pair_cosines(after.searched, after.searched, pairs)
+    _, is_tied = above_and_tied(cosines, after.cosines[:, -1:], FLOAT32_TIE)
+    return is_tied
+
+
+def _chances_at_last_entry(
+    before: NeighbourLists, after: NeighbourLists, representatives: Indices
+) -> Floats:
+    """Return how much a neighbour counts that ties with the last entry of each list.
+
+    All new lists end in a tie.
+    """
+    # If the last entry of an old list ties with no other row, only entries reach it.
+    n_reaching_before = np.count_nonzero(before.indices >= 0, axis=1)
+    which = np.flatnonzero(before.end_in_tie(tie=FLOAT32_TIE))
+    if len(which):
+        n_above, n_tied = _counts_at_last_entry(before.take(which), representatives)
+        n_reaching_before[which] = n_above + n_tied
+    n_above, n_tied = _counts_at_last_entry(after, representatives)
+    length = after.indices.shape[1]
+    return crowded_chances(n_reaching_before, n_above, n_tied, length)
+
+
+def _counts_at_last_entry(
+    lists: NeighbourLists, representatives: Indices
+) -> tuple[Indices, Indices]:
+    """Count the rows above the last entry of each list, and the rows that tie with it.
+
+    All lists are full. The counts take one pass over all rows.
+    """
     queries = unit_rows(lists.searched[lists.rows], none=0)
-    own = first[lists.rows]
-    # A row without neighbours has no last entry, so no row is above it or reaches it.
-    is_entry = ~np.isnan(lists.cosines)
-    last = np.min(lists.cosines, axis=1, where=is_entry, initial=np.inf)[:, None]
+    own = representatives[lists.rows]
+    last = lists.cosines[:, -1:]
     n_above = np.zeros(len(queries), dtype=np.intp)
-    n_reach = np.zeros(len(queries), dtype=np.intp)
-    for block in row_blocks(len(first), len(queries)):
-        candidates = np.arange(block.start, block.stop)
-        rows = np.asarray(lists.searched[block], dtype=np.float64)
-        cosines = queries @ unit_rows(rows, none=0).T
-        # The same rows as in a search: no zero rows, no duplicates, not the row itself.
-        cosines[:, ~rows.any(axis=1) | (first[block] != candidates)] = -np.inf
-        cosines[own[:, None] == candidates] = -np.inf
-        n_above += np.count_nonzero(cosines > last + FLOAT32_TIE, axis=1)
-        n_reach += np.count_nonzero(cosines >= last - FLOAT32_TIE, axis=1)
-    return n_above, n_reach
+    n_tied = np.zeros(len(queries), dtype=np.intp)
+    for block in row_blocks(len(representatives), len(queries)):
+        candidates = CandidateBlock.read(lists.searched, block, representatives)
+        cosines = candidates.cosines(queries, own)
+        is_above, is_tied = above_and_tied(cosines, last, FLOAT32_TIE)
+        n_above += np.count_nonzero(is_above, axis=1)
+        n_tied += np.count_nonzero(is_tied, axis=1)
+    return n_above, n_tied

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.core.checked import Floats, Indices
+from embaudit.core.checked import Flags, Floats, Indices, Matrix
 from embaudit.core.tolerances import EPS, LEAST_COSINE_ROUNDING, TIE
 
 T = TypeVar("T")
@@ -199,6 +199,70 @@ def level_ties(values: Floats) -> Floats:
     levels = np.take_along_axis(ascending, starts, axis=1)
     np.put_along_axis(result, order, levels, axis=1)
     return result
+
+
+def above_and_tied(
+    values: Matrix, last: Matrix, tolerance: float | Matrix
+) -> tuple[Flags, Flags]:
+    """Compare candidates of lists with the last entry of each list.
+
+    The last entry itself is tied, so a full list has at least one tied candidate.
+
+    Parameters
+    ----------
+    values : array of shape (m, c)
+        Values of candidates by which the lists are ordered; -inf for a candidate that
+        cannot be listed.
+    last : array of shape (m, 1)
+        Value of the last entry of each list. It is finite.
+    tolerance : float or array of shape (m, c)
+        Largest absolute difference of values that count as equal.
+
+    Returns
+    -------
+    is_above, is_tied : array of shape (m, c)
+        Flags of candidates whose values are larger than the last one, and of candidates
+        whose values equal it.
+
+    Examples
+    --------
+    >>> values = np.array([[0.9, 0.5, 0.5 - 1e-15, 0.2]])
+    >>> is_above, is_tied = above_and_tied(values, np.array([[0.5]]), 1e-9)
+    >>> is_above.tolist(), is_tied.tolist()
+    ([[True, False, False, False]], [[False, True, True, False]])
+    """
+    gaps = values - last
+    return np.asarray(gaps > tolerance), np.asarray(np.abs(gaps) <= tolerance)
+
+
+def tied_chances(n_above: Indices, n_tied: Indices, length: int) -> Floats:
+    """Return the chance of a candidate that ties with the last entry to be listed.
+
+    All candidates above the last entry are listed. The tied candidates share the other
+    places. If all orders of tied candidates are equally likely, the chance is
+
+        (length − n_above) / n_tied.
+
+    Parameters
+    ----------
+    n_above, n_tied : array of shape (m,)
+        Number of candidates above the last entry of each list, and of candidates that
+        tie with it, as `above_and_tied` flags them.
+    length : int
+        Number of places of a list.
+
+    Returns
+    -------
+    array of shape (m,)
+        1 if no candidate ties with the last entry, because then the list is not full.
+
+    Examples
+    --------
+    >>> tied_chances(np.array([2, 1]), np.array([1, 10]), length=3)
+    array([1. , 0.2])
+    """
+    n_places = length - n_above
+    return np.asarray(np.clip(n_places / np.maximum(n_tied, 1), 0, 1))
 
 
 def cosine_rounding(n_columns: int) -> float:

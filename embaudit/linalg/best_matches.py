@@ -16,7 +16,7 @@ import numpy as np
 
 from embaudit.core.checked import Flags, Floats, Indices, Vector
 from embaudit.core.parallel import BLOCK_BYTES, parallel_map, row_blocks
-from embaudit.core.ties import cosine_rounding
+from embaudit.core.ties import above_and_tied, cosine_rounding, tied_chances
 from embaudit.core.tolerances import BALL_MARGIN
 from embaudit.linalg.nearest import CANDIDATES, TILE_BYTES, Hits, TopK, entries_above
 from embaudit.linalg.rows import block_norms, unit_rows
@@ -202,7 +202,7 @@ class BestMatches:
         reaches_last = values >= last - tie * (sizes + last_sizes)
         return np.asarray((reaches_last & np.isfinite(values))[:, 0])
 
-    def gaps_to_last(self, block: slice, tie: float) -> tuple[Floats, Floats]:
+    def compare_with_last(self, block: slice, *, tie: float) -> tuple[Flags, Flags]:
         """Compare a block of candidates with the last candidate of each list.
 
         Parameters
@@ -214,11 +214,9 @@ class BestMatches:
 
         Returns
         -------
-        gaps : array of shape (m, c)
-            Value of each candidate minus that of the last listed candidate; -inf for
-            candidates that cannot be listed.
-        tolerances : array of shape (m, c)
-            A candidate ties with the last one if its gap is at most as large as this.
+        is_above, is_tied : array of shape (m, c)
+            Flags of the candidates above the last one, and of candidates that tie with
+            it. In a list that is not full, all its candidates are above.
         """
         last, last_sizes = self.values_of(self.indices[:, -1:])
         queries = self.order.query_rows(self.queries)
@@ -229,9 +227,8 @@ class BestMatches:
         if self.own is not None:
             numbers = np.arange(block.start, block.start + len(rows))
             values[self.own[:, None] == numbers] = -np.inf
-        # If a list is not full, it holds every candidate that can be listed.
         lowest = np.where(np.isfinite(last), last, np.finfo(np.float64).min)
-        return values - lowest, tie * (sizes + last_sizes)
+        return above_and_tied(values, lowest, tie * (sizes + last_sizes))
 
 
 def best_matches(
@@ -318,27 +315,24 @@ def shares_kept(reference: BestMatches, other: BestMatches, tie: float) -> Float
 def _expected_kept(reference: BestMatches, other: BestMatches, tie: float) -> Floats:
     """Return the expected number of places that hold candidates of the reference.
 
-    All candidates above the last one of a list are in it. Candidates that tie with the
-    last one share the places that are left.
+    The places of `other` are filled as in `embaudit.core.ties.tied_chances`.
     """
-    n_above = np.zeros(len(other.queries))
-    n_level = np.zeros(len(other.queries))
-    n_above_kept = np.zeros(len(other.queries))
-    n_level_kept = np.zeros(len(other.queries))
+    n_queries = len(other.queries)
+    n_above = np.zeros(n_queries, dtype=np.intp)
+    n_tied = np.zeros(n_queries, dtype=np.intp)
+    n_above_kept = np.zeros(n_queries, dtype=np.intp)
+    n_tied_kept = np.zeros(n_queries, dtype=np.intp)
     k = other.queries.shape[1]
-    for block in row_blocks(len(other.order.candidates), len(other.queries) + k):
-        gaps_before, tolerance_before = reference.gaps_to_last(block, tie)
-        gaps_after, tolerance_after = other.gaps_to_last(block, tie)
-        belongs = gaps_before >= -tolerance_before
-        is_above = gaps_after > tolerance_after
-        is_level = np.abs(gaps_after) <= tolerance_after
+    for block in row_blocks(len(other.order.candidates), n_queries + k):
+        was_above, was_tied = reference.compare_with_last(block, tie=tie)
+        is_above, is_tied = other.compare_with_last(block, tie=tie)
+        belongs = was_above | was_tied
         n_above += np.count_nonzero(is_above, axis=1)
-        n_level += np.count_nonzero(is_level, axis=1)
+        n_tied += np.count_nonzero(is_tied, axis=1)
         n_above_kept += np.count_nonzero(is_above & belongs, axis=1)
-        n_level_kept += np.count_nonzero(is_level & belongs, axis=1)
-    n_places = other.indices.shape[1] - n_above
-    chances = np.clip(n_places / np.maximum(n_level, 1), 0, 1)
-    return np.asarray(n_above_kept + chances * n_level_kept)
+        n_tied_kept += np.count_nonzero(is_tied & belongs, axis=1)
+    chances = tied_chances(n_above, n_tied, length=other.indices.shape[1])
+    return np.asarray(n_above_kept + chances * n_tied_kept)
 
 
 def _with_ties_in_order(

@@ -158,10 +158,27 @@ class NeighbourLists:
     searched: Rows = field(repr=False)
     """(p, k) the rows searched."""
 
-    @property
-    def tied(self) -> Flags:
-        """(m,) True if the last neighbour ties with the first row not listed."""
-        return self.cosines[:, -1] - self.runner_up <= TIE
+    def end_in_tie(self, *, tie: float = TIE) -> Flags:
+        """Flag lists whose last neighbour ties with the first row not listed.
+
+        Parameters
+        ----------
+        tie : float
+            Cosines that differ by at most this count as equal.
+
+        Returns
+        -------
+        array of shape (m,)
+            False for a list that is not full.
+
+        Examples
+        --------
+        >>> x = np.array([[1.0, 0.0], [1.0, 1.0], [2.0, 2.0], [0.0, 1.0]])
+        >>> neighbours(x, 1).end_in_tie().tolist()
+        [True, False, False, True]
+        """
+        # NaN, the cosine of a missing entry, is not below the tolerance.
+        return np.asarray(self.cosines[:, -1] - self.runner_up <= tie)
 
     def first(self, n: int) -> NeighbourLists:
         """Return the first `n` entries of each list."""
@@ -275,6 +292,64 @@ class NeighbourLists:
         return n_kept / max(1, n_neighbours)
 
 
+@dataclass(frozen=True, eq=False)
+class CandidateBlock:
+    """Consecutive rows of a searched side, and which of them a list can hold.
+
+    Examples
+    --------
+    >>> x = np.array([[3.0, 4.0], [0.0, 0.0], [6.0, 8.0]])
+    >>> block = CandidateBlock.read(x, slice(0, 3), first=np.array([0, 1, 0]))
+    >>> block.cosines(np.array([[1.0, 0.0]]), own=np.array([1])).tolist()
+    [[0.6, -inf, -inf]]
+    """
+
+    start: int
+    """Number of the first row of the block."""
+    rows: Matrix
+    """(c, k) in float64."""
+    norms: Vector
+    """(c,) lengths; 1 for a row without direction."""
+    excluded: Indices
+    """Places in the block of rows that no list holds: rows without direction, and rows
+    that another row represents."""
+
+    @classmethod
+    def read(cls, x: Rows, block: slice, first: Indices | None) -> CandidateBlock:
+        """Read some rows; `x` and `first` as in `neighbours`."""
+        rows = np.ascontiguousarray(x[block], dtype=np.float64)
+        norms = block_norms(rows)
+        is_excluded = norms == 0
+        norms[is_excluded] = 1
+        if first is not None:
+            is_excluded |= first[block] != np.arange(block.start, block.stop)
+        return cls(block.start, rows, norms, np.flatnonzero(is_excluded))
+
+    def cosines(self, queries: Matrix, own: Indices) -> Matrix:
+        """Return the cosines of queries with the rows of the block.
+
+        Parameters
+        ----------
+        queries : array of shape (m, k)
+            Unit rows.
+        own : array of int (m,)
+            Number of the row that represents each query, which its list leaves out.
+
+        Returns
+        -------
+        array of shape (m, c)
+            -inf for a row that the list of the query cannot hold.
+        """
+        cosines: Matrix = queries @ self.rows.T
+        cosines /= self.norms
+        cosines[:, self.excluded] = -np.inf
+        # A row is no neighbour of itself, nor of the row that represents it.
+        place = own - self.start
+        itself = np.flatnonzero((place >= 0) & (place < len(self.rows)))
+        cosines[itself, place[itself]] = -np.inf
+        return cosines
+
+
 def _search(
     x: Rows,
     rows: Indices,
@@ -305,26 +380,14 @@ def _search(
 
     def search_block(block: slice) -> list[Hits]:
         """Find the largest cosines of every query with a block of candidates."""
-        candidates = np.ascontiguousarray(x[block], dtype=np.float64)
-        norms = block_norms(candidates)
-        is_excluded = norms == 0
-        norms[is_excluded] = 1
-        if first is not None:
-            is_excluded |= first[block] != np.arange(block.start, block.stop)
-        excluded = np.flatnonzero(is_excluded)
+        candidates = CandidateBlock.read(x, block, first)
         hits = []
-        for batch in row_blocks(len(rows), len(candidates), budget=TILE_BYTES):
-            cosines = queries[batch] @ candidates.T
-            cosines /= norms
+        for batch in row_blocks(len(rows), len(candidates.rows), budget=TILE_BYTES):
+            cosines = candidates.cosines(queries[batch], own[batch])
             if level is not None:
                 levels = level[batch, None]
                 is_tied = np.abs(cosines - levels) <= cosine_rounding(x.shape[1])
                 np.copyto(cosines, levels, where=is_tied)
-            cosines[:, excluded] = -np.inf
-            # A row is no neighbour of itself, nor of the row that represents it.
-            place = own[batch] - block.start
-            itself = np.flatnonzero((place >= 0) & (place < len(candidates)))
-            cosines[itself, place[itself]] = -np.inf
             row, column, cosine = entries_above(cosines, best.threshold[batch], keep)
             # Rounding can move a cosine beyond 1.
             cosine = np.clip(cosine, -1, 1)

@@ -418,7 +418,7 @@ class MovementProbe:
                 return None
             n_lists, top_n = lists.indices.shape
             overlap = self._overlap(plan, lists, rows[plan.sides[0]], table, tie)
-            tied_lists = float(lists.tied.mean())
+            tied_lists = float(lists.end_in_tie().mean())
         return Movement(
             role=plan.role,
             n_pairs=len(plan.pairs),

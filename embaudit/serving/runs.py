@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.canonical.identified import prediction_views
-from embaudit.comparison.crowded import kept_shares
+from embaudit.comparison.crowded import kept_chances
 from embaudit.comparison.matching import MIN_SHARED, match
 from embaudit.core.checked import (
     RNG,
@@ -655,7 +655,7 @@ def stable_neighbours(
         for view in track(views, "searching neighbours", len(views))
     ]
     first = lists[0]
-    is_tied = first.cosines[:, -1] - first.runner_up <= FLOAT32_TIE
+    is_tied = first.end_in_tie(tie=FLOAT32_TIE)
     cosines = _cosines_in_runs(first, views)
     own = common_models[0].side(side)
     ids = numbers[side][0] if own.ids is None else np.asarray(own.ids)
@@ -797,9 +797,9 @@ def _listed_in_runs(
         representatives = np.arange(n_rows)
     is_listed = np.ones((len(lists), *lists[0].indices.shape), dtype=bool)
     for run, other in enumerate(lists[1:], start=1):
-        # If many rows tie for the last places, a share below 1 is the probability that
-        # a random choice among them lists the row.
-        is_listed[run] = kept_shares(lists[0], other, representatives) == 1
+        # A tied neighbour has a chance below 1 if the list is crowded.
+        chances = kept_chances(lists[0], other, representatives)
+        is_listed[run] = chances == 1
     return is_listed
 
 

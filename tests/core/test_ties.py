@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.core.ties import (
+    above_and_tied,
     exceeds,
     first_best,
     first_largest,
@@ -13,6 +14,7 @@ from embaudit.core.ties import (
     level_ties,
     order_lists,
     reaches,
+    tied_chances,
 )
 
 ULP = 2.0**-52
@@ -76,3 +78,25 @@ def test_levelled_values_are_equal_where_they_tied_and_unchanged_elsewhere() -> 
 def test_a_share_at_a_limit_reaches_it_and_does_not_exceed_it(share: float) -> None:
     assert reaches(share, 0.05)
     assert not exceeds(share, 0.05)
+
+
+# Candidates that tie with the last entry of a list
+
+
+def test_candidates_within_the_tolerance_of_the_last_entry_are_tied() -> None:
+    values = np.array([[2.0, 1.0 + 2e-6, 1.0 + 1e-7, 1.0, 1.0 - 1e-7, 0.5, -np.inf]])
+    is_above, is_tied = above_and_tied(values, np.array([[1.0]]), 1e-6)
+    assert is_above.tolist() == [[True, True, False, False, False, False, False]]
+    assert is_tied.tolist() == [[False, False, True, True, True, False, False]]
+
+
+def test_the_chances_of_the_tied_candidates_add_up_to_the_places_left() -> None:
+    n_above = np.array([0, 2, 4, 4])
+    n_tied = np.array([9, 7, 1, 12])
+    chances = tied_chances(n_above, n_tied, length=5)
+    np.testing.assert_allclose(n_above + chances * n_tied, 5)
+
+
+def test_every_candidate_of_a_list_that_is_not_full_is_listed() -> None:
+    chances = tied_chances(np.array([3, 2]), np.array([0, 1]), length=5)
+    assert chances.tolist() == [1.0, 1.0]
