@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,9 @@ WIDE = 100
 """Characters of a line from which a terminal has room for all columns."""
 UNBROKEN = 40
 """A first column of at most so many characters is never broken into lines."""
+
+INTERVALS_IN_BRACKETS = "95 % intervals in brackets"
+"""Note of a table whose figures are written with their intervals."""
 
 Format = str | Callable[[Any], str]
 """How to write a value: a format string such as "{:.2f}", or a function."""
@@ -224,3 +227,34 @@ def written(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     return visible(str(value))
+
+
+def with_index_column(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose first column is its index, if the index has a name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"n": [3]}, index=pd.Index(["a"], name="group"))
+    >>> list(with_index_column(frame))
+    ['group', 'n']
+    """
+    if frame.index.name is None:
+        return frame
+    return frame.reset_index(allow_duplicates=True)
+
+
+def interval_note(texts: Iterable[str]) -> str:
+    """Return the note of a table that explains brackets; empty if no text has them.
+
+    The texts are figures as `percent_with_interval` writes them: an interval of one
+    point is left out.
+
+    Examples
+    --------
+    >>> interval_note(["25 %", "40 % (31 % to 49 %)"]), interval_note(["25 %", "–"])
+    ('95 % intervals in brackets', '')
+    """
+    if any(text.endswith(")") for text in texts):
+        return INTERVALS_IN_BRACKETS
+    return ""

@@ -15,7 +15,8 @@ from embaudit.comparison import compare
 from embaudit.comparison.fits import GROUPS, fit_gauge
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
-from embaudit.report.documents import moved_table, summary_table
+from embaudit.report.comparison_document import moved_table
+from embaudit.report.comparison_summary import summary_table
 
 RANK = 4
 SMALLER = {

@@ -13,7 +13,7 @@ from models import random_model
 import embaudit as ea
 from embaudit.gauges import Gauge
 from embaudit.io import save
-from embaudit.report.documents import summary_table
+from embaudit.report.comparison_summary import summary_table
 
 DRAW = np.random.default_rng(5)
 USERS, ITEMS = DRAW.normal(size=(200, 4)), DRAW.normal(size=(150, 4)) + 0.4

@@ -7,7 +7,8 @@ import numpy as np
 import embaudit as ea
 from embaudit.comparison.weights import row_weights
 from embaudit.core.words import percent
-from embaudit.report.documents import document, summary_table
+from embaudit.report.comparison_summary import summary_table
+from embaudit.report.documents import document
 
 RNG = np.random.default_rng(0)
 

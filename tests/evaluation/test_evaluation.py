@@ -24,7 +24,7 @@ from embaudit.evaluation.measures import LeaveOutMeasures
 from embaudit.gauges import Gauge
 from embaudit.linalg.intervals import draw_groups
 from embaudit.model import FactorModel
-from embaudit.report.documents import evaluation_document, evaluation_table
+from embaudit.report.evaluation_document import evaluation_document, evaluation_table
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
