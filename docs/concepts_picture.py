@@ -16,7 +16,7 @@ ITEMS = np.array([[1.0, 0.4], [1.0, -0.3], [0.4, 0.9]])
 """One row per item: A, B and C."""
 USER_NAMES, ITEM_NAMES = ("Ann", "Bob"), ("A", "B", "C")
 STRETCH = (1.0, 2.0)
-"""The gauge multiplies the second column of the items by 2, that of the users by 1/2."""
+"""The gauge multiplies the second column of items by 2, and that of users by 1/2."""
 BLUE, ORANGE, GREY = "#0b5cad", "#b3420a", "#56606b"
 
 

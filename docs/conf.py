@@ -86,13 +86,14 @@ html_sidebars = {
     "generated/*": ["sidebar-nav-bs"],
 }
 html_show_sourcelink = False
-copyright = "The embaudit developers, BSD-3-Clause"  # noqa: A001 (the name that Sphinx reads)
+# Sphinx reads this name.
+copyright = "The embaudit developers, BSD-3-Clause"  # noqa: A001
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
 
 def link_notebooks(_app: Sphinx) -> None:
-    """Put the notebooks of the repository where Sphinx finds pages, each with its first picture for the gallery.
+    """Put notebooks where Sphinx finds pages, with first pictures for the gallery.
 
     Only those that changed are executed anew.
     """
@@ -140,7 +141,7 @@ def show_columns(
     _options: object,
     lines: list[str],
 ) -> None:
-    """Show the section Columns of a docstring, which numpydoc does not write, as notes."""
+    """Show the section Columns of a docstring as notes because numpydoc omits it."""
     for place, line in enumerate(lines[:-1]):
         if line == "Columns" and set(lines[place + 1]) == {"-"}:
             lines[place] = "Notes"
@@ -264,5 +265,5 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", validate, priority=300)
     app.connect("autodoc-process-docstring", show_columns, priority=400)
     app.connect("autodoc-skip-member", skip_other_libraries)
-    # numpydoc reads signatures at the default priority as well, and the last word counts.
+    # numpydoc reads signatures at the default priority, too, and the last word counts.
     app.connect("autodoc-process-signature", hide_signatures_of_results, priority=400)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import numpy as np
+from card import card
 
 import embaudit as ea
 from embaudit.auditing.finding import Severity
@@ -28,7 +29,7 @@ COPIED = 15
 
 
 def nights() -> dict[str, FactorModel]:
-    """Fit a model, the same turned as another solver could return it, and one with copies among its items."""
+    """Fit a model, turn it as another solver could, and copy some of its items."""
     data = ea.simulate_interactions(80, 60, 3, max_items=25, rng=0)
     first = ea.ProductPenaltyMF(4, alpha=10.0).fit(data.matrix).model(data.matrix)
     items = np.array(first.right)
@@ -63,15 +64,14 @@ def gate_picture() -> str:
     }
     height = TOP + ROW * (len(findings) + 1) + 12
     title = "Three nights before one gate: audit --fail-on issue --baseline"
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}">',
-        f'<rect x="1" y="1" width="{WIDTH - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>',
-        _text(LEFT, 34, title, size=16, weight=600),
-        _text(LEFT, 58, "The findings of the first night were reviewed and are the baseline.", colour=SOFT),
-        *(_text(_column(at), TOP - 14, night, weight=600) for at, night in enumerate(outcomes)),
-        *_rows(findings, list(outcomes.values())),
-        "</svg>\n",
-    ])  # fmt: skip
+    subtitle = "The findings of the first night were reviewed and are the baseline."
+    parts = card(WIDTH, height, title)
+    parts.append(_text(LEFT, 34, title, size=16, weight=600))
+    parts.append(_text(LEFT, 58, subtitle, colour=SOFT))
+    for place, night in enumerate(outcomes):
+        parts.append(_text(_column(place), TOP - 14, night, weight=600))
+    parts += _rows(findings, list(outcomes.values()))
+    return "\n".join([*parts, "</svg>\n"])
 
 
 def _rows(
@@ -79,7 +79,7 @@ def _rows(
 ) -> Iterator[str]:
     for at, (key, finding) in enumerate(sorted(findings.items())):
         y = TOP + ROW * at
-        yield f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y}" y2="{y}" stroke="#dedad1"/>'
+        yield _line(y, "#dedad1")
         yield _text(LEFT, y + 20, finding.code, weight=600)
         yield _text(
             LEFT, y + 37, re.split("[;,]", finding.title)[0], size=12, colour=SOFT
@@ -87,7 +87,7 @@ def _rows(
         for column, outcome in enumerate(outcomes):
             yield _text(_column(column), y + 28, *_status(key, outcome))
     y = TOP + ROW * len(findings)
-    yield f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y}" y2="{y}" stroke="{INK}"/>'
+    yield _line(y, INK)
     yield _text(LEFT, y + 28, "gate", weight=600)
     for column, outcome in enumerate(outcomes):
         outcome_text, colour = ("passes", GOOD) if outcome.passes else ("stops", BAD)
@@ -112,6 +112,12 @@ def _key(finding: Finding) -> tuple[str, str]:
 
 def _column(at: int) -> int:
     return LEFT + NAMES + COLUMN * at
+
+
+def _line(y: int, colour: str) -> str:
+    """Draw a horizontal line across the card."""
+    ends = f'x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y}" y2="{y}"'
+    return f'<line {ends} stroke="{colour}"/>'
 
 
 def _text(

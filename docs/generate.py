@@ -1,6 +1,7 @@
-"""Write what these pages say of the code from the code: `python docs/generate.py`; the tests say when.
+"""Write parts of these pages from the code: `python docs/generate.py`.
 
-That is the page of checks, tables of formats and words, the survey, the rooms, and every picture.
+The parts are the page of checks, tables of formats and words, the survey, the rooms and
+every picture. Tests fail if a part is out of date.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"
 
 
 def checks() -> str:
-    """Write every code and every word under a heading of its own, as `embaudit explain` prints them."""
+    """Write every code and word under a heading, as `embaudit explain` prints them."""
     rows = [
         f"| [{code.name}](#{code.name.lower()}) | {code.severity} | {code.title} |"
         for code in CODES.values()
@@ -57,7 +58,7 @@ def checks() -> str:
 
 
 def answers() -> str:
-    """Write how models of the truth table are answered, one model for each way to answer."""
+    """Write how models of the truth table are answered, one for each way to answer."""
     heads = [
         "| such as | findings | answer | because | how sure |",
         "|---|---|---|---|---|",
@@ -105,7 +106,7 @@ def table_of_formats() -> str:
 
 
 def table_of_trainings() -> str:
-    """Write the words that a training goes by, as `embaudit explain objectives` prints them."""
+    """Write the words for trainings, as `embaudit explain objectives` prints them."""
     heads = [
         "| `--objective` | predictions | law | training fixes | stays free |",
         "|---|---|---|---|---|",
@@ -124,7 +125,8 @@ def _training(row: Training) -> str:
 def _row(row: Format) -> str:
     able = "reads, writes" if row.is_written else "reads"
     files = " ".join("folder" if suffix == "/" else suffix for suffix in row.suffixes)
-    return f"| {row.name} | {files} | {able} | {row.origin} | {row.content} | {row.extra} |"
+    cells = (row.name, files, able, row.origin, row.content, row.extra)
+    return f"| {' | '.join(cells)} |"
 
 
 READ_AS = {
@@ -137,7 +139,7 @@ READ_AS = {
 
 
 def table_of_layouts() -> str:
-    """Write the names of arrays that are known, in the order in which they are tried."""
+    """Write the known names of arrays, in the order in which they are tried."""
     heads = ["| arrays | of | read as |", "|---|---|---|"]
     return "\n".join([*heads, *map(_layout, RECIPES)])
 
@@ -169,11 +171,12 @@ def filled(text: str, name: str, content: str) -> str:
     for mark in (begin, end):
         if text.count(mark) != 1:
             raise ValueError(f"a page must have the mark {mark} once")
-    return f"{text.partition(begin)[0]}{begin}\n\n{content}\n\n{end}{text.partition(end)[2]}"
+    before, after = text.partition(begin)[0], text.partition(end)[2]
+    return f"{before}{begin}\n\n{content}\n\n{end}{after}"
 
 
 def pages() -> dict[Path, str]:
-    """Write every page that says something of the code; pages keep what stands around the marks."""
+    """Write every page with parts from the code, and keep the text around the marks."""
     parts = (
         ("checks.md", "codes and words", checks()),
         ("checks.md", "table of answers", answers()),

@@ -1,4 +1,4 @@
-"""The rooms of the package in layers, as pyproject.toml orders them, and what each is for."""
+"""The rooms of the package in the layers of pyproject.toml, and their purposes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import tomllib
 from html import escape
 from pathlib import Path
+
+from card import card
 
 ROOT = Path(__file__).parents[1]
 WIDTH, MARGIN, HEIGHT, GAP = 760, 16, 30, 8
@@ -41,23 +43,21 @@ def house_picture() -> str:
     boxes = [[room for room in layer if not room.startswith("_")] for layer in layers()]
     boxes = [layer for layer in boxes if layer]
     height = 2 * MARGIN + len(boxes) * (HEIGHT + GAP) - GAP
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        'aria-label="The rooms of embaudit in layers: each imports only from those below it">',
-        f'<rect x="1" y="1" width="{WIDTH - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>',
-        f'<g font-family="{FONT}" font-size="14" text-anchor="middle">',
-    ]
+    label = "The rooms of embaudit in layers: each imports only from those below it"
+    parts = card(WIDTH, height, label)
+    parts.append(f'<g font-family="{FONT}" font-size="14" text-anchor="middle">')
     for row, layer in enumerate(boxes):
-        width, y = (
-            (WIDTH - 2 * MARGIN + GAP) / len(layer) - GAP,
-            MARGIN + row * (HEIGHT + GAP),
-        )
+        width = (WIDTH - 2 * MARGIN + GAP) / len(layer) - GAP
+        y = MARGIN + row * (HEIGHT + GAP)
         for column, room in enumerate(layer):
             x = MARGIN + column * (width + GAP)
+            middle = x + width / 2
             parts.append(
-                f'<rect x="{x:.0f}" y="{y}" width="{width:.0f}" height="{HEIGHT}" rx="5" fill="#e3ecf6"/>'
+                f'<rect x="{x:.0f}" y="{y}" width="{width:.0f}" height="{HEIGHT}" '
+                'rx="5" fill="#e3ecf6"/>'
             )
             parts.append(
-                f'<text x="{x + width / 2:.0f}" y="{y + 20}" fill="#1c1b19">{escape(room)}</text>'
+                f'<text x="{middle:.0f}" y="{y + 20}" fill="#1c1b19">'
+                f"{escape(room)}</text>"
             )
     return "\n".join([*parts, "</g>", "</svg>\n"])

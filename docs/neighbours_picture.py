@@ -1,4 +1,7 @@
-"""Nearest items of an item in three models that make the same predictions; the README shows them by cosine."""
+"""Nearest items of an item in three models that make the same predictions.
+
+The README shows the lists by cosine.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+from card import card
 
 import embaudit as ea
 from embaudit.canonical import identified_cosines
@@ -97,8 +101,7 @@ def _nearest(model: FactorModel, by: str) -> dict[int, float]:
 
 def _head(title: str, subtitle: str, cluster: int) -> Iterator[str]:
     """Draw a card, light on dark pages too, its heading, and the key of the colours."""
-    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">'
-    yield f'<rect x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>'
+    yield from card(WIDTH, HEIGHT, title)
     yield _text(LEFT, 34, title, size=16, weight=600)
     yield _text(LEFT, 58, subtitle)
     yield _text(
@@ -113,13 +116,17 @@ def _head(title: str, subtitle: str, cluster: int) -> Iterator[str]:
 def _links(lists: Mapping[str, dict[int, float]]) -> Iterator[str]:
     """Join an item in a list with itself in the next list."""
     for column, (before, after) in enumerate(pairwise(lists.values())):
-        ends = LEFT + COLUMN * column + LABEL + 8, LEFT + COLUMN * (column + 1) - 8
+        start, end = (
+            LEFT + COLUMN * column + LABEL + 8,
+            LEFT + COLUMN * (column + 1) - 8,
+        )
         for row, item in enumerate(before):
             if item in after:
-                heights = [TOP + ROW * at + 12 for at in (row, list(after).index(item))]
+                start_height = TOP + ROW * row + 12
+                end_height = TOP + ROW * list(after).index(item) + 12
                 yield (
-                    f'<line x1="{ends[0]}" y1="{heights[0]}" x2="{ends[1]}" y2="{heights[1]}" '
-                    'stroke="#8b949e" stroke-width="1.5"/>'
+                    f'<line x1="{start}" y1="{start_height}" x2="{end}" '
+                    f'y2="{end_height}" stroke="#8b949e" stroke-width="1.5"/>'
                 )
 
 
@@ -130,11 +137,10 @@ def _cells(lists: Mapping[str, dict[int, float]], colours: list[str]) -> Iterato
         yield _text(x, TOP - 14, title, weight=600)
         for row, (item, cosine) in enumerate(near.items()):
             y = TOP + ROW * row
-            yield f'<rect x="{x}" y="{y}" width="{LABEL}" height="24" rx="4" fill="#eef1f4"/>'
-            yield f'<rect x="{x}" y="{y}" width="4" height="24" fill="{colours[item]}"/>'
-            yield _text(
-                x + 14, y + 17, f"item {item}", colour=colours[item], weight=600
-            )
+            corner, colour = f'x="{x}" y="{y}"', colours[item]
+            yield f'<rect {corner} width="{LABEL}" height="24" rx="4" fill="#eef1f4"/>'
+            yield f'<rect {corner} width="4" height="24" fill="{colour}"/>'
+            yield _text(x + 14, y + 17, f"item {item}", colour=colour, weight=600)
             yield _text(x + LABEL - 42, y + 17, f"{cosine:.2f}")
 
 
@@ -148,7 +154,5 @@ def _text(
     colour: str = "#1b1f24",
 ) -> str:
     """Write a line of text."""
-    return (
-        f'<text x="{x}" y="{y}" font-family="{FONT}" font-size="{size}" font-weight="{weight}" '
-        f'fill="{colour}">{text}</text>'
-    )
+    font = f'font-family="{FONT}" font-size="{size}" font-weight="{weight}"'
+    return f'<text x="{x}" y="{y}" {font} fill="{colour}">{text}</text>'

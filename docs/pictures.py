@@ -61,7 +61,7 @@ def audited() -> Audit:
 
 
 def high() -> str:
-    """Draw the cosines of the nearest items beside those that so many of all pairs stay below."""
+    """Draw the cosines of the nearest items, and quantiles of all pairs."""
     model, clusters = example()
     scale = levels(model)
     cosines = model.cosines("right", [[ITEM, other] for other in range(model.n_right)])
@@ -79,7 +79,10 @@ def high() -> str:
         )
         for share in reversed(SHARES)
     ]
-    title = f"nearest to item {ITEM}, and what so many of all {scale.n_pairs:,} pairs of items stay below"
+    title = (
+        f"nearest to item {ITEM}, and what so many of all {scale.n_pairs:,} pairs of "
+        "items stay below"
+    )
     key = f"cosine with item {ITEM}", "all pairs of items"
     return standalone(
         "How high is a high cosine here?", [_values(rows, title, key, "cosine")]
@@ -122,7 +125,10 @@ def dimensions() -> str:
     rows = [
         (f"dimension {name.strip('[]')}", value, False) for name, value in added.items()
     ]
-    title = f"items {ITEM} and {OTHER}: what each dimension adds, together {pair.global_cosine:.2f}, their cosine"
+    title = (
+        f"items {ITEM} and {OTHER}: what each dimension adds, together "
+        f"{pair.global_cosine:.2f}, their cosine"
+    )
     return standalone(
         "Which dimensions make two items alike?",
         [_values(rows, title, ("part", ""), "part of the cosine")],
@@ -151,7 +157,10 @@ def again() -> str:
 
 
 def topics() -> str:
-    """Draw the cosines of all pairs of the texts of the encoder's page, by whether they share a topic."""
+    """Draw the cosines of all pairs of texts, by whether they share a topic.
+
+    These are the texts of the encoder's page.
+    """
     draw = np.random.default_rng(0)
     topic = np.repeat(draw.normal(size=(12, 32)), 20, axis=0)
     vectors = topic + 0.7 * draw.normal(size=(240, 32)) + 0.8
@@ -168,8 +177,14 @@ def topics() -> str:
         axes.hist(cosines[same], edges, color="#0b5cad", alpha=0.8, label="one topic")
         mark = np.quantile(cosines, 0.99)
         axes.axvline(mark, color="#a8201a")
-        axes.annotate(f"99 % of pairs are below {mark:.2f}", (mark, 900), xytext=(-8, 0), textcoords="offset points",
-                      ha="right", color="#a8201a")  # fmt: skip
+        axes.annotate(
+            f"99 % of pairs are below {mark:.2f}",
+            (mark, 900),
+            xytext=(-8, 0),
+            textcoords="offset points",
+            ha="right",
+            color="#a8201a",
+        )
         axes.set(xlabel="cosine of two texts", ylabel="pairs", xlim=(-0.2, 1))
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False)

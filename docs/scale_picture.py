@@ -1,4 +1,4 @@
-"""Time and memory of an audit against the number of rows, from the table of benchmarks/README.md."""
+"""Time and memory of an audit by number of rows, from benchmarks/README.md."""
 
 from __future__ import annotations
 

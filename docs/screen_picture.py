@@ -10,12 +10,17 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from card import card
+
 from embaudit.cli import main
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = (
-    "embaudit fit data/simulated/interactions.csv --objective product --n-components 10 --alpha 10 "
-    "--items data/simulated/items.csv --id item --title title --out model.npz",
+    (
+        "embaudit fit data/simulated/interactions.csv --objective product "
+        "--n-components 10 --alpha 10 --items data/simulated/items.csv --id item "
+        "--title title --out model.npz"
+    ),
     "embaudit audit model.npz",
 )
 """The first commands of the README; the picture shows what the last one prints."""
@@ -33,22 +38,18 @@ def screen_picture() -> str:
         printed = [printed_by(command) for command in COMMANDS][-1]
     lines = [f"$ {COMMANDS[-1]}", *printed.rstrip().splitlines()]
     height = TOP + LINE * len(lines)
-    texts = [
-        f'<text x="{LEFT}" y="{TOP + LINE * at}" textLength="{LETTER * len(line):.0f}" fill="{colour(line)}">'
-        + escape(line).replace(" ", NO_BREAK)
-        + "</text>"
-        for at, line in enumerate(lines)
-        if line
-    ]
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        'aria-label="What embaudit audit prints: the answer, two neighbour lists, and a table">',
-        f'<rect x="1" y="1" width="{WIDTH - 2}" height="{height - 2}" rx="10" fill="#1c1b19"/>',
-        f'<g font-family="{FONT}" font-size="14">',
-        *texts,
-        "</g>",
-        "</svg>\n",
-    ])  # fmt: skip
+    label = "What embaudit audit prints: the answer, two neighbour lists, and a table"
+    parts = card(WIDTH, height, label, fill="#1c1b19", edge="")
+    parts.append(f'<g font-family="{FONT}" font-size="14">')
+    for place, line in enumerate(lines):
+        if line:
+            y, length = TOP + LINE * place, LETTER * len(line)
+            text = escape(line).replace(" ", NO_BREAK)
+            parts.append(
+                f'<text x="{LEFT}" y="{y}" textLength="{length:.0f}" '
+                f'fill="{colour(line)}">{text}</text>'
+            )
+    return "\n".join([*parts, "</g>", "</svg>\n"])
 
 
 def colour(line: str) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of the documentation: figures of matplotlib on a white card, each one SVG file."""
+"""Pictures of the documentation: figures of matplotlib on a white card, as SVG."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DOTS = 100
 
 
 def on_card(figure: Figure, label: str) -> str:
-    """Write a figure of matplotlib on a white card: the same bytes for the same numbers."""
+    """Write a figure on a white card, with the same bytes for the same numbers."""
     figure.set(facecolor="white", edgecolor="#8b949e", linewidth=1)
     file = BytesIO()
     metadata = {"Title": label, "Date": None, "Creator": None}

@@ -1,4 +1,4 @@
-"""Table, lessons and picture of docs/survey.md, written from what benchmarks/survey.py measured.
+"""Table, lessons and picture of docs/survey.md, from results of benchmarks/survey.py.
 
 No number is typed here: all of them come from docs/survey.json.
 """
@@ -68,7 +68,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 
 def _served(row: dict[str, Any]) -> str:
-    """Write the shares of users' lists that an index by cosine and by distance changes."""
+    """Write the shares of lists that an index by cosine and by distance changes."""
     if row["served"] is None:
         return "–"
     return f"{_percent(row['served']['cosine'])}, {_percent(row['served']['l2'])}"
@@ -83,7 +83,7 @@ def survey_reasons() -> str:
 
 
 def survey_sources() -> str:
-    """Name where models and data come from, the versions that trained them, and what was left out."""
+    """Name the sources of models and data, library versions and skipped models."""
     of: dict[str, list[str]] = {}
     for row in results()["models"]:
         of.setdefault(row["source"], []).append(
@@ -93,72 +93,108 @@ def survey_sources() -> str:
     missing = ", ".join(
         f"{row['name']} ({row['library']})" for row in results()["missing"]
     )
-    return "\n".join(
-        [
-            *lines,
-            *(
-                [f"- Not installed where this was measured, and left out: {missing}."]
-                * bool(missing)
-            ),
-        ]
-    )
+    if missing:
+        lines.append(
+            f"- Not installed where this was measured, and left out: {missing}."
+        )
+    return "\n".join(lines)
 
 
 def survey_lessons() -> str:
     """Write what the whole table shows."""
     rows = results()["models"]
+    lessons = (
+        _lesson_on_answers(rows),
+        _lesson_on_neighbours(rows),
+        _lesson_on_high_cosines(rows),
+        _lesson_on_indexes(rows),
+    )
+    return "\n\n".join(lessons)
+
+
+def _lesson_on_answers(rows: list[dict[str, Any]]) -> str:
     answers = Counter(row["answer"] for row in rows)
-    changed = sorted(
-        (row for row in rows if row["lists"]), key=lambda row: row["lists"]
-    )
-    fixed = sorted(
-        (row for row in rows if row["fix"]["lists"] is not None),
-        key=lambda row: row["fix"]["lists"],
-    )
-    predicted = [row for row in fixed if row["fix"]["kind"] == "prediction"]
-    scale = sorted(rows, key=lambda row: row["levels"][-1])
     short, long = (
         next(row for row in rows if row["name"] == f"implicit ALS, {n} iterations")
         for n in (15, 300)
     )
-    high = sum(row["levels"][-1] < 0.8 for row in rows)
+    return (
+        f"**The answer follows the training.** The answers for {len(rows)} models: "
+        f"{answers['NO']} NO, {answers['BY CONVENTION']} BY CONVENTION, "
+        f"{answers['UNKNOWN']} UNKNOWN, {answers['YES']} YES. The answer is YES if "
+        f"training compared cosines: {_names(rows, 'YES')}. It is BY CONVENTION if "
+        "weight decay picked the cosines, if training divided cosines between the "
+        "sides by a temperature, or if subtracting the mean row of a head changes "
+        f"little: {_names(rows, 'BY CONVENTION')}. More iterations of ALS bring the "
+        "model slowly nearer to the minimum of its penalty: at that minimum, "
+        f"{_percent(short['penalty'])} of implicit's neighbours would differ from "
+        f"those after 15 iterations, and {_percent(long['penalty'])} from those after "
+        "300. The answer is UNKNOWN for files that lack the second table."
+    )
+
+
+def _lesson_on_neighbours(rows: list[dict[str, Any]]) -> str:
+    changed = sorted(
+        (row for row in rows if row["lists"]), key=lambda row: row["lists"]
+    )
+    predicted = sorted(
+        (row for row in rows if row["fix"]["kind"] == "prediction"),
+        key=lambda row: row["fix"]["lists"],
+    )
+    lowest, highest = (
+        f"{_percent(row['lists'])} ({row['name']})" for row in (changed[0], changed[-1])
+    )
+    lowest_fixed, highest_fixed = (
+        f"{_percent(row['fix']['lists'])} ({row['name']})"
+        for row in (predicted[0], predicted[-1])
+    )
+    return (
+        f"**The neighbours are not safe.** For {len(changed)} of {len(rows)} models an "
+        f"equivalent model with other neighbours was found. {lowest} to {highest} of "
+        "the 10 nearest differ, and in half of these models "
+        f"{_percent(_median(changed))} or more. If the models of the ratings are "
+        f"compared by prediction cosines instead of stored cosines, {lowest_fixed} to "
+        f"{highest_fixed} of the neighbours differ. No change of coordinates moves "
+        "prediction cosines, but it can move stored cosines. Labels or users decide "
+        "which of the two are more useful (`embaudit evaluate`)."
+    )
+
+
+def _lesson_on_high_cosines(rows: list[dict[str, Any]]) -> str:
+    scale = sorted(rows, key=lambda row: row["levels"][-1])
+    n_high = sum(row["levels"][-1] < 0.8 for row in rows)
+    lowest, highest = (
+        f"{_at_least(row['levels'][-1])} in {row['name']}"
+        for row in (scale[0], scale[-1])
+    )
+    return (
+        "**No cosine is high by itself.** One random pair in a hundred has a cosine of "
+        f"at least {lowest}, and of at least {highest}. A cosine of 0.80 is above this "
+        f"value in {n_high} models, and more than one pair in a hundred reaches it in "
+        f"the other {len(rows) - n_high}. So a threshold belongs to one model, and "
+        "does not carry over to another one."
+    )
+
+
+def _lesson_on_indexes(rows: list[dict[str, Any]]) -> str:
     served = sorted(
         (row for row in rows if row["served"] is not None),
         key=lambda row: row["served"]["cosine"],
     )
     safe = [row["name"] for row in served if row["served"]["cosine"] == 0]
-    changed_by_index = [row for row in served if row["served"]["cosine"] > 0]
-    return "\n\n".join([
-        f"**The answer follows the training.** The answers for {len(rows)} models: {answers['NO']} NO, "
-        f"{answers['BY CONVENTION']} BY CONVENTION, {answers['UNKNOWN']} UNKNOWN, "
-        f"{answers['YES']} YES. The answer is YES if training compared cosines: {_names(rows, 'YES')}. "
-        "It is BY CONVENTION if weight decay picked the cosines, if training divided cosines between the sides by a "
-        "temperature, or if subtracting the mean row of a head changes little: "
-        f"{_names(rows, 'BY CONVENTION')}. "
-        "More iterations of ALS bring the model slowly nearer to the minimum of its penalty: at that minimum, "
-        f"{_percent(short['penalty'])} of implicit's neighbours would differ from those after 15 iterations, and "
-        f"{_percent(long['penalty'])} from those after 300. "
-        "The answer is UNKNOWN for files that lack the second table.",
-        f"**The neighbours are not safe.** For {len(changed)} of {len(rows)} models an equivalent model with other "
-        f"neighbours was found. {_percent(changed[0]['lists'])} ({changed[0]['name']}) to "
-        f"{_percent(changed[-1]['lists'])} ({changed[-1]['name']}) of the 10 nearest differ, and in half of these models "
-        f"{_percent(_median(changed))} or more. If the models of the ratings are compared by prediction cosines instead of "
-        f"stored cosines, {_percent(predicted[0]['fix']['lists'])} ({predicted[0]['name']}) to "
-        f"{_percent(predicted[-1]['fix']['lists'])} ({predicted[-1]['name']}) of the neighbours differ. No change of "
-        "coordinates moves prediction cosines, but it can move stored cosines. Labels or users decide which of the two "
-        "are more useful (`embaudit evaluate`).",
-        f"**No cosine is high by itself.** One random pair in a hundred has a cosine of at least "
-        f"{_at_least(scale[0]['levels'][-1])} in {scale[0]['name']}, and of at least "
-        f"{_at_least(scale[-1]['levels'][-1])} in {scale[-1]['name']}. A cosine of 0.80 is above this value in {high} "
-        f"models, and more than one pair in a hundred reaches it in the other {len(rows) - high}. So a threshold belongs "
-        "to one model, and does not carry over to another one.",
+    changed = [row for row in served if row["served"]["cosine"] > 0]
+    lowest, highest = (
+        f"{_percent(row['served']['cosine'])} ({row['name']})"
+        for row in (changed[0], changed[-1])
+    )
+    return (
         "**An index must rank as the model does.** An index by cosine replaces "
-        f"{_percent(changed_by_index[0]['served']['cosine'])} ({changed_by_index[0]['name']}) to "
-        f"{_percent(changed_by_index[-1]['served']['cosine'])} ({changed_by_index[-1]['name']}) of each user's ten best "
-        f"items in {len(changed_by_index)} of {len(served)} recommenders, and none in {', '.join(safe)}. The lengths of "
-        "item vectors and the item biases are a part of the score, and a cosine ignores both. `embaudit audit --served "
-        "cosine` measures this change for your model, and `embaudit fix --as equal-length` writes vectors without it.",
-    ])  # fmt: skip
+        f"{lowest} to {highest} of each user's ten best items in {len(changed)} of "
+        f"{len(served)} recommenders, and none in {', '.join(safe)}. The lengths of "
+        "item vectors and the item biases are a part of the score, and a cosine "
+        "ignores both. `embaudit audit --served cosine` measures this change for your "
+        "model, and `embaudit fix --as equal-length` writes vectors without it."
+    )
 
 
 def _names(rows: list[dict[str, Any]], answer: str) -> str:
@@ -179,7 +215,7 @@ def _at_least(cosine: float) -> str:
 
 
 def survey_picture() -> str:
-    """Draw, for each model, the neighbours that an equivalent model changes, and the scale of its cosines."""
+    """Draw the neighbours that an equivalent model changes, and scales of cosines."""
     rows = results()["models"][::-1]
     at, colours = range(len(rows)), [COLOURS[row["answer"]] for row in rows]
     with mpl.rc_context(PLAIN):
@@ -225,5 +261,8 @@ def survey_picture() -> str:
             if answer in given:
                 lists.plot([], [], "s", color=colour, label=answer)
         figure.legend(loc="outside lower center", ncols=4, frameon=False)
-        label = "For each surveyed model: neighbours that differ in an equivalent model, and the scale of its cosines"
+        label = (
+            "For each surveyed model: neighbours that differ in an equivalent model, "
+            "and the scale of its cosines"
+        )
         return on_card(figure, label)
