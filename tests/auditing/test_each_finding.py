@@ -429,3 +429,24 @@ def test_given_inputs_that_use_few_dimensions_are_no_collapse_of_training():
         for objective in ("logistic-decay", "softmax-decay")
     }
     assert roles == {"logistic-decay": set(), "softmax-decay": {"left"}}
+
+
+def test_unit_rows_of_one_of_two_sides_are_a_tip_unless_the_link_is_declared():
+    draw = np.random.default_rng(0)
+    users, items = draw.standard_normal((9, 2)), draw.standard_normal((8, 2))
+    unit = items / np.linalg.norm(items, axis=1, keepdims=True)
+    for left, right, declared, role in (
+        (users, unit, {}, ["right"]),
+        (unit, users, {}, ["left"]),
+        (users, items, {}, []),
+        (users, unit, {"link": "identity"}, []),
+        (users, unit, {"objective": "factors"}, []),
+        # If both sides have length 1, EMB105 asks how training compared them.
+        (unit, unit, {}, []),
+        # A constant side has one length, whatever training compared.
+        (users, np.tile([1.0, 0.0], (8, 1)), {}, []),
+    ):
+        model = FactorModel.from_user_item(left, right, **declared)
+        audit = ea.audit(model, n_gauges=1, n_pairs=20, n_starts=0)
+        found = [one for one in audit.findings if one.code == "EMB409"]
+        assert [one.role for one in found] == role
