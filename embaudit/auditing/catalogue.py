@@ -48,7 +48,8 @@ def entry(name: str) -> Entry:
     Raises
     ------
     InputError
-        If there is no such code or word. The sentence names a similar one.
+        If `name` is no text, or if there is no such code or word. The sentence names a
+        similar word.
 
     Examples
     --------
@@ -60,6 +61,13 @@ def entry(name: str) -> Entry:
     embaudit.errors.InputError: the entry to explain must be a code or a word that
     reports use; got 'guage'; did you mean gauge? `embaudit explain` lists them all.
     """
+    if not isinstance(name, str):
+        raise must_be(
+            "the entry to explain",
+            "a code or a word that reports use",
+            repr(name),
+            "`embaudit explain` lists them all",
+        )
     entries = _entries()
     # Reports put numbers into some words, such as "10 nearest kept" or "top-20 kept".
     without_numbers = NUMBER.sub(" ", name.lower())

@@ -42,3 +42,9 @@ def test_a_word_without_a_similar_one_gets_no_suggestion(name: str) -> None:
 def test_a_suggested_word_can_be_looked_up() -> None:
     assert entry("word2vec").name == entry("bpr").name == "objective"
     assert entry("condition number") is entry("kappa")
+
+
+@pytest.mark.parametrize("name", [None, 201, ["EMB201"]])
+def test_a_value_that_is_no_text_is_refused_in_one_sentence(name):
+    with pytest.raises(InputError, match=r"^the entry to explain must be a code or"):
+        entry(name)
