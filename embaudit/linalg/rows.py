@@ -90,7 +90,10 @@ def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Ind
     >>> sample_rows(3, 5, np.random.default_rng(0)).tolist()
     [0, 1, 2]
     """
-    pool: Indices = np.arange(rows) if isinstance(rows, int) else rows
+    if isinstance(rows, int | np.integer):
+        pool: Indices = np.arange(int(rows))
+    else:
+        pool = np.asarray(rows)
     if len(pool) > size:
         pool = rng.choice(pool, size, replace=False)
     return np.sort(pool)

@@ -281,3 +281,8 @@ def test_a_large_array_lies_in_memory_where_the_disk_is_full(monkeypatch, module
     found = scratch((4097, 4096), np.float32)
     assert not isinstance(found, np.memmap)
     assert (found.shape, found.dtype) == ((4097, 4096), np.float32)
+
+
+def test_the_number_of_rows_to_draw_from_can_be_a_numpy_integer():
+    drawn = sample_rows(np.int64(5), 9, np.random.default_rng(0))
+    assert drawn.tolist() == [0, 1, 2, 3, 4]
