@@ -243,10 +243,18 @@ class SimpsonReport(PlottableResult):
         verdict = "significant" if self.is_significant else "not significant"
         return (
             " A random grouping of the same sizes changes the correlation as much with "
-            f"probability {self.p_value:.3g} "
+            f"probability {self._written_p_value()} "
             f"({counted(self.n_permutations, 'permutation')}), which is {verdict} at "
             f"{self.alpha:g}."
         )
+
+    def _written_p_value(self) -> str:
+        """Write the p-value with three digits, or more if alpha is as near as that."""
+        for digits in range(3, 17):
+            written = f"{self.p_value:.{digits}g}"
+            if reaches(self.alpha, float(written)) == self.is_significant:
+                return written
+        return repr(self.p_value)
 
 
 def report_from_sums(

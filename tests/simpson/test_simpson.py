@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,18 @@ def test_the_sentences_on_berkeley_name_groups_covariances_and_chance(admissions
         "probability 0.001 (999 permutations), which is significant at 0.05."
     ) in text
     assert admissions.notes == ("sex: man counts as 0, woman as 1",)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "sentence"),
+    [
+        (0.05, "probability 0.05 (999 permutations), which is significant"),
+        (0.050001, "probability 0.050001 (999 permutations), which is not significant"),
+        (0.0512345, "probability 0.0512 (999 permutations), which is not significant"),
+    ],
+)
+def test_a_p_value_next_to_alpha_is_not_rounded_to_it(admissions, p_value, sentence):
+    assert sentence in replace(admissions, p_value=p_value).explain()
 
 
 def test_kidney_stones_have_the_published_reversal():
