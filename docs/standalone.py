@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -34,15 +35,20 @@ HEADING_WIDTH, CAPTION_WIDTH = 42, 66
 """Characters of a line, of which a card of 5.2 inches has room for so many."""
 DOTS = 100
 """Dots per inch of the points of a scatter plot."""
+HASHED_ID = re.compile(r'\bid="([a-z][0-9a-f]{10})"')
+"""An id that matplotlib computes from the coordinates of a clip path or marker."""
 
 
 def on_card(figure: Figure, label: str) -> str:
-    """Write a figure on a white card, with the same bytes for the same numbers."""
+    """Write a figure on a white card as SVG.
+
+    Figures that look the same give the same text on every machine.
+    """
     figure.set(facecolor="white", edgecolor="#8b949e", linewidth=1)
     file = BytesIO()
     metadata = {"Title": label, "Date": None, "Creator": None}
     figure.savefig(file, format="svg", dpi=DOTS, metadata=metadata)
-    return file.getvalue().decode()
+    return _with_numbered_ids(file.getvalue().decode())
 
 
 def standalone(heading: str, displays: Sequence[Display]) -> str:
@@ -65,6 +71,16 @@ def standalone(heading: str, displays: Sequence[Display]) -> str:
             shown.plot(figure_row.add_subplot()).ax_.set_title("")
             _write(caption_row, caption, fontsize=CAPTION_SIZE)
         return on_card(card, heading)
+
+
+def _with_numbered_ids(svg: str) -> str:
+    """Replace hashes in ids by numbers.
+
+    A hash depends on the last bits of coordinates, which differ between processors.
+    """
+    for number, hashed in enumerate(HASHED_ID.findall(svg), start=1):
+        svg = re.sub(rf"\b{hashed}\b", f"shape{number}", svg)
+    return svg
 
 
 def _height(text: str, size: float) -> float:
