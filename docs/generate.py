@@ -1,7 +1,7 @@
 """Write parts of these pages from the code: `python docs/generate.py`.
 
-The parts are the page of checks, tables of formats and words, the survey, the rooms and
-every picture. Tests fail if a part is out of date.
+The parts are the page of checks, tables of formats and words, the survey, the list of
+subpackages, and every picture. Tests fail if a part is out of date.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from house_picture import rooms
+from layers_picture import subpackages
 from neighbours_picture import neighbours_picture
 from pictures import PICTURES
 from survey import survey_lessons, survey_reasons, survey_sources, survey_table
@@ -184,7 +184,7 @@ def pages() -> dict[Path, str]:
         ("reading.md", "words of training", table_of_trainings()),
         ("reading.md", "layouts", table_of_layouts()),
         ("reading.md", "names next to tables", table_beside_layouts()),
-        ("contributing.md", "rooms", rooms()),
+        ("contributing.md", "subpackages", subpackages()),
         ("survey.md", "survey", survey_table()),
         ("survey.md", "lessons", survey_lessons()),
         ("survey.md", "reasons", survey_reasons()),

@@ -1,4 +1,4 @@
-"""The rooms of the package in the layers of pyproject.toml, and their purposes."""
+"""Draw the subpackages in the layers of pyproject.toml, and list their purposes."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ def layers() -> list[list[str]]:
     ]
 
 
-def purpose(room: str) -> str:
-    """Read what a room says of itself in the first lines of its docstring."""
-    path = ROOT / "embaudit" / room
+def purpose(name: str) -> str:
+    """Read the first paragraph of the docstring of a subpackage or module."""
+    path = ROOT / "embaudit" / name
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def rooms() -> str:
-    """Write a paragraph for each room."""
-    names = [room for layer in layers() for room in layer if not room.startswith("_")]
-    return "\n".join(f"- **{room}**: {purpose(room)}" for room in names)
+def subpackages() -> str:
+    """Write a list with the purpose of each subpackage."""
+    names = [name for layer in layers() for name in layer if not name.startswith("_")]
+    return "\n".join(f"- **{name}**: {purpose(name)}" for name in names)
 
 
-def house_picture() -> str:
+def layers_picture() -> str:
     """Draw a row of boxes for each layer."""
-    boxes = [[room for room in layer if not room.startswith("_")] for layer in layers()]
+    boxes = [[name for name in layer if not name.startswith("_")] for layer in layers()]
     boxes = [layer for layer in boxes if layer]
     height = 2 * MARGIN + len(boxes) * (HEIGHT + GAP) - GAP
-    label = "The rooms of embaudit in layers: each imports only from those below it"
+    label = "The layers of embaudit: a subpackage imports only from the layers below it"
     parts = card(WIDTH, height, label)
     parts.append(f'<g font-family="{FONT}" font-size="14" text-anchor="middle">')
     for row, layer in enumerate(boxes):
         width = (WIDTH - 2 * MARGIN + GAP) / len(layer) - GAP
         y = MARGIN + row * (HEIGHT + GAP)
-        for column, room in enumerate(layer):
+        for column, name in enumerate(layer):
             x = MARGIN + column * (width + GAP)
             middle = x + width / 2
             parts.append(
@@ -58,6 +58,6 @@ def house_picture() -> str:
             )
             parts.append(
                 f'<text x="{middle:.0f}" y="{y + 20}" fill="#1c1b19">'
-                f"{escape(room)}</text>"
+                f"{escape(name)}</text>"
             )
     return "\n".join([*parts, "</g>", "</svg>\n"])

@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from concepts_picture import concepts_picture
 from gate_picture import gate_picture
-from house_picture import house_picture
+from layers_picture import layers_picture
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from neighbours_picture import ITEM, neighbours_picture
@@ -208,7 +208,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "topics": topics,
     "audit-time": scale_picture,
     "screen": screen_picture,
-    "house": house_picture,
+    "layers": layers_picture,
 }
 """The function that draws each file of `docs/pictures`."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _import_renderer() -> "Renderer":
-    """Import the room that draws results and writes their pages."""
+    """Import the subpackage that draws results and writes their pages."""
     from embaudit.report import renderer
 
     return renderer

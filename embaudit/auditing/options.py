@@ -515,8 +515,8 @@ class OptionKeywords(TypedDict, total=False):
 def types_of_options() -> dict[str, Any]:
     """Return the type of each option, by name.
 
-    Types of other rooms are imported here, because the help of the command line does
-    not need them.
+    Types of other subpackages are imported here, because the help of the command line
+    does not need them.
     """
     from numpy.typing import NDArray
 

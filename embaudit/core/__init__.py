@@ -1,1 +1,1 @@
-"""Foundations of all rooms: validation, workers, words, plain values, progress."""
+"""Validation, workers, words, plain values and progress, for all subpackages."""

@@ -1,4 +1,4 @@
-"""Sizes of samples that several rooms share, without an import of NumPy."""
+"""Sample sizes that several subpackages share. This module does not import NumPy."""
 
 from __future__ import annotations
 

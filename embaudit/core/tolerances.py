@@ -1,17 +1,17 @@
-"""Tolerances of all rooms, each with the reason for its value.
+"""Tolerances of all subpackages, each with the reason for its value.
 
 A tolerance decides from which difference on two computed numbers count as different,
 or when an iteration has converged. Every tolerance has one name and one value. Numbers
 are relative to the size of the compared numbers unless the text names another unit.
 
 Some tolerances depend on the data, so functions derive them from these constants. They
-stay in the rooms that use them: `core.ties.tie_tolerance` and `cosine_rounding`,
+stay in the modules that use them: `core.ties.tie_tolerance` and `cosine_rounding`,
 `linalg.duplicates.resolution`, `linalg.nearest.tie_of`, `model.drift.rounding_bound`,
 `movements.twins.copy_tolerance`, `solvers.svd.zero_below`,
 `canonical.quadratic_forms.form_rounding` and `comparison.sameness.row_rounding`. Error
 bounds that are multiples of `EPS` stay in the formulas that they bound. Effects, such
 as the movement of cosines that is worth a finding, are no tolerances;
-`auditing.effect` has them.
+they stand in `auditing.effect`.
 """
 
 import math

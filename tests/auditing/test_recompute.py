@@ -149,7 +149,7 @@ FORGED = {
     "another file": lambda r: r["input"].update(source="n.npz"),
     "an intake": lambda r: r["input"].update(intake={"format": "npz"}),
     "a removed key": lambda r: r["movement"][0].pop("rms"),
-    "a removed room": lambda r: r.pop("certificates"),
+    "a removed section": lambda r: r.pop("certificates"),
     "an unknown key": lambda r: r.update(signature="mine"),
     "an unknown key within": lambda r: r["notes"][0].update(checked=True),
     "one row ten times": one_row_ten_times,

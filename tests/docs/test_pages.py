@@ -151,8 +151,8 @@ def test_the_theory_lists_every_tolerance_with_its_value():
 
 def test_every_public_name_is_in_the_api():
     named = set(re.findall(r"^   ([\w.]+)$", TEXTS["docs/api.md"], re.MULTILINE))
-    rooms = {"blocks", "gauges", "io", "heads", "ranges", "reproduce"}
-    assert set(ea.__all__) - rooms - {"__version__"} <= named
+    subpackages = {"blocks", "gauges", "io", "heads", "ranges", "reproduce"}
+    assert set(ea.__all__) - subpackages - {"__version__"} <= named
     for name in named:
         found = ea
         for part in name.split("."):

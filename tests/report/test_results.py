@@ -50,16 +50,16 @@ NAMES = (
 
 
 def public_results() -> set[str]:
-    """Return the names of the result types that embaudit or one of its rooms offers."""
-    rooms = [
+    """Return the names of the result types that embaudit or a subpackage offers."""
+    subpackages = [
         importlib.import_module(f"embaudit.{found.name}")
         for found in pkgutil.iter_modules(ea.__path__)
         if found.ispkg
     ]
     offered = [
-        getattr(room, name)
-        for room in (ea, *rooms)
-        for name in getattr(room, "__all__", dir(room))
+        getattr(module, name)
+        for module in (ea, *subpackages)
+        for name in getattr(module, "__all__", dir(module))
     ]
     # Result is a protocol: only classes that inherit from it promise all its methods.
     return {
