@@ -1,10 +1,10 @@
-"""An adversary: it tries to move cosines without moving predictions, whatever a theorem
-says.
+"""An adversary, which searches for equivalent models that move given cosines.
 
-It knows no gauge. The equivalent models of a model, at its rank, solve one system of
-equations in all factors and free biases: the same visible scores. The search starts
-anywhere, near and far, and goes by Gauss–Newton steps back to them until only rounding
-is left. Orders of scores are inequalities; there it walks by proposals that keep each.
+The search uses no gauge and no theorem. Equivalent models of one rank solve a system of
+equations in all factors and free biases: their visible scores are equal. Each search
+starts at random points near the model and far from it, and Gauss–Newton steps lead back
+to the solutions until only rounding is left. If only the order of scores is visible,
+the equations become inequalities, and a random walk proposes steps that satisfy them.
 """
 
 from __future__ import annotations

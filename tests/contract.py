@@ -1,7 +1,7 @@
-"""The laws that every gauge group obeys, as a class of tests to inherit.
+"""The laws of gauge groups, as a test class to inherit from.
 
-`tests/gauges/test_groups.py` has one subclass for each group of the package. A
-subclass sets `groups`, a Hypothesis strategy, and inherits one test per law.
+`tests/gauges/test_groups.py` has one subclass for each group of the package. A subclass
+sets `groups`, a Hypothesis strategy, and inherits one test per law.
 """
 
 from __future__ import annotations

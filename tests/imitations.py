@@ -1,4 +1,4 @@
-"""Objects that look like those of libraries which are not installed for the tests."""
+"""Imitations of objects of libraries that are not installed for the tests."""
 
 from __future__ import annotations
 

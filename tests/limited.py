@@ -1,4 +1,6 @@
-"""What an audit says of one model within a budget: ranges, certificates and attacks."""
+"""The statements of an audit of one model within a budget: ranges, certificates and
+attacks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one factory of random models, and settings small enough for tests."""
+"""Random models and settings that are small enough for tests."""
 
 from __future__ import annotations
 

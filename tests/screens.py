@@ -1,4 +1,4 @@
-"""Screens stored as plain text, so that a reviewer reads what a user reads."""
+"""Screens stored as plain text, so that reviewers read them as users do."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Files of sqlite-vec and Chroma in the layout that these stores write, without the
-stores.
-"""
+"""Files in the layout of sqlite-vec and Chroma, written without these stores."""
 
 import json
 import sqlite3

@@ -1,6 +1,4 @@
-"""Simulated data has the law that its recipe states, whether items are drawn one by one
-or by a race.
-"""
+"""Simulated data follow the documented distribution, for both ways to draw items."""
 
 from __future__ import annotations
 

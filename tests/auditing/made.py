@@ -1,6 +1,4 @@
-"""Evidence made by hand: every number chosen, nothing measured, so that conclusions can
-be tested in a moment.
-"""
+"""Evidence with chosen numbers, so that conclusions are tested without measurements."""
 
 from __future__ import annotations
 

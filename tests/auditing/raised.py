@@ -1,5 +1,6 @@
-"""A case for every finding and note that an audit can draw, from evidence made by hand
-or traits of a few rows.
+"""One case for each finding and note of an audit.
+
+A case is evidence with chosen numbers, or a model of a few rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Neighbours with the bias counted in, against a computation of its own."""
+"""Neighbours of rows with the bias as a column, against an independent computation."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Columns that one side has alike in every row are one finding, named as they are
-stored.
-"""
+"""Columns that are constant over all rows of a side are one finding."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Tables whose rows training compared by distance: what stays, what moves, and where
-they are refused.
+"""Models whose rows were compared by distance: which cosines are pinned or free, and
+which commands refuse such a model.
 """
 
 from __future__ import annotations

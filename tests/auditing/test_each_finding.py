@@ -1,7 +1,7 @@
-"""Each finding on a model made by hand: what raises it, how grave it is, and a model
-close to it without it.
+"""Each finding on a small model that raises it, its severity, and a similar model that
+does not raise it.
 
-Expected values are the numbers put into the evidence, or simple sums of them.
+Expected values are the numbers of the evidence, or simple sums of them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What is said of the set of equivalent models: its words, its reasons and its numbers,
-for every link and bias.
+"""The description of the set of equivalent models, for every link and pattern of
+biases.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Every equivalent model an audit visits predicts the same and stays within its budget."""
+"""Every equivalent model that an audit visits has the same predictions and stays within
+its budget.
+"""
 
 from __future__ import annotations
 

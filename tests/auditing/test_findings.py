@@ -1,5 +1,5 @@
-"""From which effect on a finding is drawn, how grave it is then, and where it is
-silent.
+"""Thresholds of findings: the effect at which each is raised, its severity, and smaller
+effects that raise nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an audit measures, on what, and whose neighbours it shows."""
+"""What an audit measures, on which sample, and which neighbours it shows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The audit of a head on the paper's examples, real heads, trained ones and heads that
-are not what they seem.
-"""
+"""Audits of heads: examples of the paper, real and trained heads, and misleading heads."""
 
 from __future__ import annotations
 

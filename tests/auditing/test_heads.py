@@ -1,5 +1,5 @@
-"""What is measured of a head, computed again from its rows; and what its report is made
-of.
+"""Measurements of heads against independent computations from the rows, and the parts
+of the report.
 """
 
 from __future__ import annotations

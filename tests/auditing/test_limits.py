@@ -1,4 +1,4 @@
-"""What an audit says could happen at most holds for whatever does happen."""
+"""Every equivalent model stays within the limits that an audit states."""
 
 from __future__ import annotations
 

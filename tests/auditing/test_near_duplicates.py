@@ -1,5 +1,5 @@
-"""Near-duplicates: what counts as one, whatever the scale, and how many there are in a
-table too crowded to search.
+"""Near-duplicate rows: their definition at every scale, and their number in a table
+with too many of them to search.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Sentences call rows what they are: items of two towers are no labels, and their model
-is no head.
+"""Sentences use the right noun for rows: items of two towers are not called labels, and
+their model is not called a head.
 """
 
 from __future__ import annotations

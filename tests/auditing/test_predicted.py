@@ -1,5 +1,5 @@
-"""Cosines beside those of other rows of the same model: of what is predicted, and of
-what a penalty would choose.
+"""Prediction cosines and balanced cosines, listed next to the cosines of the stored
+rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quick audits take fewer samples, and nothing else about them is different."""
+"""Quick audits take smaller samples and do not differ otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""An audit is recomputed from its JSON: honest files agree, and no forged one does."""
+"""The figures of an audit are recomputed from its JSON: honest files agree, and forged
+files do not.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The record of an audit: its JSON, its frame, its words, its fingerprint; from
-evidence made by hand.
-"""
+"""The record of an audit: its JSON, data frame, words and fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit shows of a model does not depend on the last bits of its numbers."""
+"""The output of an audit does not depend on the last bits of the numbers of the model."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Labels that equal the mean row of a head have a direction as stored, and none once
-the mean row is removed.
-"""
+"""Labels that equal the mean row have a direction before centring and none after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two spaces in one table: found where they are mixed, and nowhere else."""
+"""Two spaces in one table are found if they are mixed, and are not reported otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A declared training is compared with what the file says, wherever it is declared."""
+"""A declared training is compared with the statement in the file."""
 
 from __future__ import annotations
 

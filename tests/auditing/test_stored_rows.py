@@ -1,5 +1,5 @@
-"""Bounds are those of the rows as stored, within the set and the budgets that their
-sentences name.
+"""Bounds hold for the rows as stored, within the set and the budget that each sentence
+names.
 """
 
 from __future__ import annotations

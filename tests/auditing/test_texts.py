@@ -1,6 +1,4 @@
-"""Every finding and note as people read it, that each is raised by some model, and what
-`embaudit explain` finds.
-"""
+"""Texts of all findings and notes, and the entries that `embaudit explain` finds."""
 
 from __future__ import annotations
 

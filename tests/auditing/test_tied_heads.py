@@ -1,4 +1,6 @@
-"""A head that is also the input embeddings: which checkpoints hold one, and what an audit says of it."""
+"""Heads that are also the input embeddings: which checkpoints have one, and how they
+are audited.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Heads trained on digits: weight decay on all labels puts the mean row at 0, nothing
-else pins it.
+"""Heads trained on digits: weight decay on all labels moves the mean row to 0, and no
+other training pins it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The class of models whose link nobody declared, and whose rows have length 1."""
+"""The set of equivalent models if all rows have length 1 and no link is declared."""
 
 from __future__ import annotations
 

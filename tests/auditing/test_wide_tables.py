@@ -1,4 +1,6 @@
-"""Of a table of more than 4,096 columns, a sample of rows is audited, and says so."""
+"""A sample of rows is audited if a table has more than 4,096 columns, and the audit
+says so.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What is called the most that was seen holds what searches found, on the pairs and
-lists of all other models.
+"""The largest movement that an audit states is at least as large as in every model that
+its searches found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The identity, the bounds and their sharpness, however vectors are cut."""
+"""Cosines of blocks: the identity and the bounds, for every division of the vectors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Every source gives the numbers of the same arrays in memory, and says clearly what it
-cannot read.
+"""All sources of blocks give the same numbers as arrays in memory, and unreadable
+sources are refused in one sentence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The balance laws of weight decay, on factors that were really trained."""
+"""The balance laws of weight decay, on trained factors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The canonical form against dense decompositions, and what equivalent models share."""
+"""The canonical form against dense decompositions; equivalent models have the same
+form.
+"""
 
 from __future__ import annotations
 

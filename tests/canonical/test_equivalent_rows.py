@@ -1,5 +1,4 @@
-"""Rows of equivalent models computed on request are those of the whole equivalent
-model."""
+"""Rows of equivalent models, computed on request, equal the rows of the whole model."""
 
 from __future__ import annotations
 

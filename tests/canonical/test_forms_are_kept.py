@@ -1,4 +1,4 @@
-"""The form of a model is computed once, freed with it, and never that of another."""
+"""The canonical form of a model is computed once and freed with the model."""
 
 from __future__ import annotations
 

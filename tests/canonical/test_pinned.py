@@ -1,5 +1,6 @@
-"""Unit rows: pinned is proven and unbroken, free comes with an equivalent model, the
-rest is undecided."""
+"""Cosines of unit rows: pinned cosines come with a proof, free cosines with an
+equivalent model, and all others are undecided.
+"""
 
 from __future__ import annotations
 

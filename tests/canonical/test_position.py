@@ -1,4 +1,4 @@
-"""Gauge positions: exponents found again, distances against the definition, words."""
+"""Gauge positions: recovered exponents, distances against their definition, and words."""
 
 from __future__ import annotations
 

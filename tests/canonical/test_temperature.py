@@ -1,4 +1,4 @@
-"""Towers of unit rows with a temperature: other models, the same probabilities."""
+"""Towers of unit rows with a temperature: other models with the same probabilities."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`embaudit audit --kind head` on real heads: it alarms where the origin decides
-neighbours and is quiet elsewhere.
+"""`embaudit audit --kind head` on real heads: it warns if the origin decides the
+neighbours, and does not warn otherwise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands refuse what they computed while a file that they read was changed."""
+"""Commands write no result if a file that they read was changed in the meantime."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`embaudit audit CHECKPOINT` finds the final norm, says so, and takes another one by
-word.
+"""`embaudit audit CHECKPOINT` finds the final norm and names it; an option selects
+another norm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The commands on good input: what they print, write and return."""
+"""Commands on good input: their output, the files that they write, and their exit
+codes.
+"""
 
 from __future__ import annotations
 

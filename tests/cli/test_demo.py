@@ -1,4 +1,6 @@
-"""`demo` tells the story of the Netflix paper, whatever the size of the simulation."""
+"""`embaudit demo` shows the argument of the Netflix paper for every size of the
+simulation.
+"""
 
 from __future__ import annotations
 

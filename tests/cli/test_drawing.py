@@ -1,5 +1,5 @@
-"""`audit --heatmap` draws what `plot_heatmap` draws, as what its name says, and refuses
-before the work.
+"""`audit --heatmap` draws the picture of `plot_heatmap`, in the format of the file
+name, and refuses a bad name before the audit.
 """
 
 from __future__ import annotations

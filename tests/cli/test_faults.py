@@ -1,5 +1,5 @@
-"""Nothing of the user's is lost under faults: inputs, files made meanwhile, full disks,
-signals, killed runs.
+"""User files survive faults: inputs, files created meanwhile, full disks, signals and
+killed runs.
 """
 
 from __future__ import annotations

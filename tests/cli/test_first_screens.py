@@ -1,6 +1,6 @@
-"""The first screen of an audit: what it says of six models, and in which order.
+"""The first screen of an audit of six models.
 
-Stored screens hold every part but the table, which is not what they are about.
+Stored screens contain every part except the table, which other tests cover.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Releases as they break in practice, each judged by the command with a baseline of the
-healthy one.
+"""Broken releases as they occur in practice, each judged by `embaudit audit` against
+the baseline of a healthy release.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What commands say of what they read and joined, and what they refuse to guess."""
+"""What commands say about the tables that they joined, and ambiguous joins that they
+refuse.
+"""
 
 from __future__ import annotations
 

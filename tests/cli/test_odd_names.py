@@ -1,6 +1,4 @@
-"""Names that steer terminals, cannot be encoded, or look like markup are shown as they
-are written.
-"""
+"""Names with control characters, markup or undecodable bytes are shown safely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Files that commands write replace no input, no other output and no older file."""
+"""Output files never replace an input, another output, or an older file without
+`--force`.
+"""
 
 from __future__ import annotations
 

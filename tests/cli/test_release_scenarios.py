@@ -1,7 +1,7 @@
-"""Releases as they are broken in practice, judged by `embaudit compare` against the
-model before.
+"""Broken releases as they occur in practice, judged by `embaudit compare` against the
+previous model.
 
-The limits come from two retrainings with other seeds, as docs/gate.md says.
+The limits come from two retrainings with other seeds, as docs/gate.md describes.
 """
 
 from __future__ import annotations

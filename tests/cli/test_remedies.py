@@ -1,4 +1,4 @@
-"""`embaudit fix` and `reproduce`: what they print, write and refuse."""
+"""`embaudit fix` and `embaudit reproduce`: their output, files and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training that is repeated when the JSON of an audit is read again."""
+"""`embaudit verify` repeats the training that the JSON of an audit describes."""
 
 from __future__ import annotations
 

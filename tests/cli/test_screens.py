@@ -1,4 +1,4 @@
-"""Screens of help, of a comparison, of a gate and of an evaluation, kept to be read."""
+"""Stored screens of help, of a comparison, of a gate and of an evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command that an audit suggests runs in a shell as it is pasted."""
+"""Every command that an audit suggests runs in a shell without changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`embaudit threshold MODEL`: what is a high cosine, and where to cut?"""
+"""`embaudit threshold MODEL`: which cosines are high, and which threshold to use."""
 
 from __future__ import annotations
 

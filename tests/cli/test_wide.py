@@ -1,5 +1,5 @@
-"""Few rows of very many columns: every command asks whether they are transposed, and
-makes no matrix of columns.
+"""Models of few rows and very many columns: every command asks whether the table is
+transposed, and builds no square matrix of the columns.
 """
 
 from __future__ import annotations

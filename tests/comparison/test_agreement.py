@@ -1,4 +1,4 @@
-"""How far two models agree in what they predict, against small tables of scores."""
+"""Agreement of two models in their predictions, against small tables of scores."""
 
 from __future__ import annotations
 

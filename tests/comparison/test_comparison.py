@@ -1,5 +1,5 @@
-"""Two trained models: gauges recovered by the right group, an honest split, and no
-leak.
+"""Two trained models: gauges of the right group are recovered, and figures come from
+rows that the fit did not use.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How often the 95 % intervals of a comparison hold the truth, over draws of entities
-and over seeds.
+"""Coverage of the 95 % confidence intervals of a comparison, over samples of rows and
+over seeds.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Numbers that judge a new model: lists kept by either cosine, thresholds carried over,
-vectors that changed places.
+"""Figures that judge a new model: kept neighbours, transferred thresholds, and swapped
+vectors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The gauge that fits best, which group of gauges is chosen, and on whom: exact numbers
+"""The best-fitting gauge, the choice of its group, and the rows that are used: numbers
 on both sides of each bound.
 """
 

@@ -1,6 +1,4 @@
-"""Which rows are one entity, and what predictions see of them: exact numbers and
-refusals.
-"""
+"""Which rows of two models are the same entity, and how predictions see them."""
 
 from __future__ import annotations
 

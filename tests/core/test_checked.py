@@ -1,4 +1,4 @@
-"""Checks of arguments accept what the package can compute with, and name the rest."""
+"""Checks of arguments accept every usable value and name the mistake in all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A parallel map gives ordered, identical results and restores threads and limits."""
+"""A parallel map returns results in order, equal to those of a loop, and restores
+threads and limits.
+"""
 
 from __future__ import annotations
 

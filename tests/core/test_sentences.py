@@ -1,4 +1,6 @@
-"""Numbers in sentences: last bits do not decide, and no share is rounded away."""
+"""Numbers in sentences: the last bits of a number decide nothing, and shares are not
+rounded to 0 or 100 %.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choices and comparisons that rounding does not change."""
+"""Choices and comparisons that do not depend on rounding."""
 
 from __future__ import annotations
 

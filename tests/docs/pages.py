@@ -1,4 +1,4 @@
-"""Pages in Markdown as the tests read them: their blocks of code, headings and links."""
+"""Pages in Markdown, split into blocks of code, headings and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every block of code of the README and of the documentation runs, and prints what is
+"""Every block of code of the README and the documentation runs and prints the output
 shown below it.
 """
 

@@ -1,4 +1,4 @@
-"""Each door page has an early picture; committed pictures are those drawn today."""
+"""Every door page has a picture near its top, and committed pictures are up to date."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Pages say what the code says: links lead somewhere, tables are whole, claims have
-their tests.
+"""Pages agree with the code: links have a target, tables are complete, and claims have
+tests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Similarities judged by known labels, against scikit-learn and by hand."""
+"""Evaluation of similarities by known labels, against scikit-learn and by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Similarities judged by held-out interactions, against plain loops and by laws."""
+"""Evaluation of similarities by held-out interactions, against plain loops and by laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates of one direction tie, and rounding does not rank one before the other."""
+"""Candidates of one direction tie, whatever the rounding of their cosines."""
 
 from __future__ import annotations
 

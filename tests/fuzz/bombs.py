@@ -1,6 +1,4 @@
-"""Small files that claim, or unpack to, far more than a machine holds or can read in
-time.
-"""
+"""Small files that claim, or unpack to, far more data than a machine can hold or read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Ways in which files are wrong: cut off, altered anywhere, or made by somebody who
-knows the format.
-"""
+"""Ways to damage a file: truncation, random changes, and changes that know the format."""
 
 from __future__ import annotations
 

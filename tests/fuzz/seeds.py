@@ -1,4 +1,4 @@
-"""One small file for each format and what reads it: the whole that fuzzing damages."""
+"""One small valid file for each format, with the function that reads it."""
 
 from __future__ import annotations
 

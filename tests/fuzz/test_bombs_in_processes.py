@@ -1,7 +1,7 @@
-"""Commands given a small hostile file end soon and in little memory.
+"""Commands on small hostile files end soon and use little memory.
 
-Each command runs in a process of its own, because memory that a process has once taken
-hides what it takes later.
+Each command runs in a process of its own, because the largest memory of a process never
+decreases.
 """
 
 from __future__ import annotations

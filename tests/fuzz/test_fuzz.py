@@ -1,8 +1,8 @@
-"""Whatever is wrong with a file, reading it ends in a result or in the house's error:
-quickly, and in little memory.
+"""Reading a damaged file returns a result or raises `InputError`, in short time and
+little memory.
 
-`EMBAUDIT_FUZZ=60000` tries as many files; `make fuzz` does. Commands take longer and
-read by the same readers: a third as many of each.
+`EMBAUDIT_FUZZ=60000`, as in `make fuzz`, sets the number of files. Commands are slower
+and use the same readers, so they get a third of this number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Ctrl-C at random moments of an audit of 2,000,000 rows ends it within seconds, in one
-line and with exit code 130.
+"""Ctrl-C at a random moment ends an audit of 2,000,000 rows within seconds, with one
+line and exit code 130.
 
-`EMBAUDIT_INTERRUPTED=10` presses it as often.
+`EMBAUDIT_INTERRUPTED=10` sets the number of interrupted audits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Runs that are killed, or find the disk full, at a random moment leave no broken file
-under a final name.
+"""Runs that are killed, or that fill the disk, leave no broken file under the name of
+an output.
 
-`EMBAUDIT_KILLED=200` kills as many; `make killed` does.
+`EMBAUDIT_KILLED=200`, as in `make killed`, sets the number of runs.
 """
 
 from __future__ import annotations

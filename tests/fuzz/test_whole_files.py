@@ -1,4 +1,4 @@
-"""What `inspect` says of a whole file of each format is what `read` then does."""
+"""`inspect` announces what `read` then does, for a valid file of each format."""
 
 from __future__ import annotations
 

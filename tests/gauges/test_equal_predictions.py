@@ -1,4 +1,4 @@
-"""Models of equal predictions differ by a gauge, however they were found."""
+"""Models with equal predictions differ by a gauge, whichever computation found them."""
 
 import numpy as np
 import pytest

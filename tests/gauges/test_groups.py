@@ -1,4 +1,4 @@
-"""Every gauge group keeps the laws, and a group that lies about itself is caught."""
+"""Every gauge group obeys the laws, and the laws detect wrong groups."""
 
 from __future__ import annotations
 

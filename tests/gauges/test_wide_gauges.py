@@ -1,4 +1,6 @@
-"""Gauges of more than 256 dimensions act as their matrices do, without making them."""
+"""Gauges of more than 256 dimensions give the products of their matrices without
+forming them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heads that several tests look at, and affine gauges to throw at them."""
+"""Heads and affine gauges for several tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Argmaxable labels against hulls, upper envelopes and searches; no gauge matters."""
+"""Argmaxable labels against hulls, upper envelopes and searches; gauges do not change
+them.
+"""
 
 from __future__ import annotations
 

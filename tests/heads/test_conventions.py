@@ -1,4 +1,4 @@
-"""Forms of a head behind a final norm: equal predictions, but other label cosines."""
+"""Equivalent forms of a head behind a final norm, which have different label cosines."""
 
 from __future__ import annotations
 

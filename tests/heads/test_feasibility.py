@@ -1,4 +1,6 @@
-"""Which labels can lead, and by how much, against linear programs and an optimiser."""
+"""Which labels can have the largest score, and by how much, against linear programs and
+an optimiser.
+"""
 
 from __future__ import annotations
 

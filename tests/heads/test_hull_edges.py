@@ -1,4 +1,6 @@
-"""Shared halves against Qhull, Nielsen's Figure 2 and optimisation over inputs."""
+"""Shared half-spaces of labels against Qhull, Nielsen's Figure 2 and optimisation over
+inputs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A head excludes a minimum only if no labels of its inputs make it one."""
+"""A head excludes a minimum only if it is no minimum for any labels of its inputs."""
 
 from itertools import product
 

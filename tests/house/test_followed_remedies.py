@@ -1,4 +1,4 @@
-"""What a refusal tells a user to do works when it is done."""
+"""The remedy that an error message suggests works."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The recipe of the gate holds: its commands run, pass where nothing is new, and stop
-where something is.
+"""The recipe of the gate runs; it passes for an unchanged model and fails for a changed
+one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The house keeps the rules that no linter checks."""
+"""Rules of the repository that no linter checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each item of the mission can be asked for in one line, as a user would write it."""
+"""Each item of the mission is one line of Python."""
 
 from __future__ import annotations
 

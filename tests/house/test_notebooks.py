@@ -1,4 +1,4 @@
-"""The notebooks run, say today what they say in the repository, and say what is true."""
+"""The notebooks run, reproduce their stored outputs, and make true statements."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the public functions take: models, paths and objects; seeds and generators;
-names of sides; pairs.
+"""Arguments of public functions: models, paths, objects, seeds, generators, sides,
+pairs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small example files: the tests of reading write them, then read them."""
+"""Small example files that the tests of reading write and read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A refusal says what the file is and what would help."""
+"""A refusal names the kind of the file and the next step."""
 
 from __future__ import annotations
 

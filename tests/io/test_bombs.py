@@ -1,5 +1,5 @@
-"""Kilobytes that would fill all memory are refused at once; so is what a header says
-and the file does not hold.
+"""Small files that would unpack to gigabytes, or whose header claims more than the file
+holds, are refused at once.
 """
 
 from __future__ import annotations

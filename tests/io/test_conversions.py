@@ -1,4 +1,4 @@
-"""What to run instead of opening a pickle: each printed line is run on such a file.
+"""The line that a refusal of a pickle prints runs on such a file.
 
 `tests/peers/test_pickles.py` does the same with files of PyTorch and gensim.
 """

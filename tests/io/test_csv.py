@@ -1,4 +1,4 @@
-"""Vectors in delimited text: which columns are vectors, ids, titles, counts, a bias."""
+"""Vectors in delimited text: columns of vectors, ids, titles, counts and biases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that readers know by custom: an array or a column of such a name is used."""
+"""Arrays and columns with a customary name are recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Delimited text: separators, headers, encodings and quotes are found, or a line named."""
+"""Separators, headers, encodings and quotes of delimited text are detected; an error
+names its line.
+"""
 
 from __future__ import annotations
 

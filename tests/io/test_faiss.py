@@ -1,4 +1,4 @@
-"""FAISS indexes, written by FAISS itself or byte for byte."""
+"""FAISS indexes, written by FAISS or byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Folders of other tools: the model in them is read, or named with what to run."""
+"""Folders of other tools: the model in them is read, or the error names a command to
+run.
+"""
 
 from __future__ import annotations
 

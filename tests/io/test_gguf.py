@@ -1,6 +1,4 @@
-"""GGUF written by the package gguf: what is read of it, in each type, and what a
-damaged one ends in.
-"""
+"""GGUF files of each number type, and damaged ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heads whose weights, biases or scales lie elsewhere than under a name of their own."""
+"""Heads whose weights, biases or scales have unusual names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids, labels and counts that lie in files beside a model."""
+"""Ids, labels and counts in files next to a model."""
 
 from __future__ import annotations
 

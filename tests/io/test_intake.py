@@ -1,4 +1,4 @@
-"""What a reading says it made of a file, and that a look at headers says the same."""
+"""The description of a read file, which inspecting its header also gives."""
 
 from __future__ import annotations
 

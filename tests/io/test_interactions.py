@@ -1,4 +1,4 @@
-"""Interactions: each customary table gives the same matrix; a fault names its line."""
+"""Interactions: all customary tables give the same matrix, and an error names its line."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""NumPy archives and heads: names, shapes and options tell what is what; what stays
-open is refused.
+"""NumPy archives and heads: names, shapes and options identify the arrays, and
+ambiguous files are refused.
 """
 
 from __future__ import annotations

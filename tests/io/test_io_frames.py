@@ -1,4 +1,4 @@
-"""Tables that data frames write with their index."""
+"""Tables that pandas wrote with their index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files byte for byte as Spark, word2vec, GloVe, safetensors and table writers make
+"""Files byte by byte as Spark, word2vec, GloVe, safetensors and table writers create
 them.
 """
 

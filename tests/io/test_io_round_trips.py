@@ -1,4 +1,4 @@
-"""What is saved is what is loaded, for every writer, and nothing is dropped in silence."""
+"""Every writer saves what `load` then reads, and names the fields that it cannot save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files above 64 MiB: a fault is told when the file opens, as in a small file."""
+"""Files above 64 MiB: an error occurs when the file is opened, as for a small file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Layouts of named arrays: the recipe that fits is named, and two readings are a question.
+"""Layouts of named arrays: the matching layout is named, and two matches are a
+question.
 
-What each customary name means stands in `test_customary_names.py`.
+`test_customary_names.py` tests the customary names.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""What a reading leaves over: nothing that could be a bias goes in silence, whatever it
-is called.
-"""
+"""Arrays that are not read are named if they could be a bias."""
 
 from __future__ import annotations
 

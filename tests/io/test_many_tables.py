@@ -1,4 +1,4 @@
-"""Tables in many files, data frames and arrays are read as one table in one file is."""
+"""Several files, data frames or arrays are read like one table with all their rows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Final norms of checkpoints: found by architecture, by customary names, by what is
-named; and said what was taken.
+"""Final norms of checkpoints: found by the architecture, by customary names or by an
+option, and named in the description.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Named arrays: a pair of tables, a head or vectors, and the arrays beside them.
+"""Named arrays: two tables, a head or vectors, and arrays next to them.
 
-The customary names stand in `test_customary_names.py`.
+`test_customary_names.py` tests the customary names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a reading says it made of a live object."""
+"""The description of a live object that was read."""
 
 from __future__ import annotations
 

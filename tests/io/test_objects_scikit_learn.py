@@ -1,4 +1,4 @@
-"""Live estimators of scikit-learn: what they predict is what was read."""
+"""Live estimators of scikit-learn: the model predicts what the estimator predicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX networks whose last step is a linear map, built by ONNX itself."""
+"""ONNX networks whose last step is a linear map, written by the package onnx."""
 
 from __future__ import annotations
 

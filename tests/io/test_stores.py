@@ -1,5 +1,6 @@
-"""Tables of vectors in stores, by files in the layout of sqlite-vec and Chroma; the
-real clients are in tests/peers.
+"""Tables of vectors in stores, read from files in the layout of sqlite-vec and Chroma.
+
+`tests/peers` tests the real clients.
 """
 
 from __future__ import annotations

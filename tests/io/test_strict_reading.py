@@ -1,5 +1,5 @@
-"""What is no vector is not read as one: it is named as left out, or the read stops with
-one question.
+"""Columns that are no vectors are not read as vectors: they are named as skipped, or
+the reader asks one question.
 """
 
 from __future__ import annotations

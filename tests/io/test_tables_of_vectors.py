@@ -1,5 +1,5 @@
 """Vectors in tables: lists in a cell, streams and views of text, columns of biases, and
-interactions in their place.
+interactions passed by mistake.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models by URL: read as files are, named by their URL, opened by workers themselves, refused in one sentence."""
+"""Models by URL are read like files, are named by their URL, and are opened by workers."""
 
 from __future__ import annotations
 

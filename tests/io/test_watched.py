@@ -1,4 +1,4 @@
-"""What was computed from files that changed meanwhile is refused."""
+"""Results computed from a file that changed in the meantime are refused."""
 
 from __future__ import annotations
 

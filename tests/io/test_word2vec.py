@@ -1,4 +1,4 @@
-"""Vectors of words as word2vec, GloVe and fastText write them: text and binary."""
+"""Text and binary files of word2vec, GloVe and fastText."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables, labels and tokens that are easily mistaken for something else."""
+"""Tables, labels and tokens that are easily mistaken for other data."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Alignment of second moments: its distribution over random rotations, and its value
-within one system.
+for rows of one space.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists by inner product, cosine and distance, against every value computed at once."""
+"""Lists by inner product, cosine and distance, against sorting of all values."""
 
 from __future__ import annotations
 

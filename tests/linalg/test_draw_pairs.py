@@ -1,4 +1,4 @@
-"""Pairs drawn without replacement, sums over all pairs, and intervals of figures."""
+"""Sampling of pairs without replacement, sums over all pairs, and confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search among 31,000 rows misses no neighbour, whatever the rows are like."""
+"""The search among 31,000 rows finds every neighbour, for rows of all kinds."""
 
 import numpy as np
 import pytest

@@ -1,7 +1,8 @@
-"""Figures of drawn pairs against those of all pairs, and the coverage of intervals.
+"""Figures of sampled pairs against figures of all pairs, and the coverage of confidence
+intervals.
 
-`make coverage` sets `EMBAUDIT_COVERAGE=2000`, the number of draws. Intervals then hold
-in 93 to 97 % of the draws.
+`EMBAUDIT_COVERAGE=2000`, as in `make coverage`, sets the number of samples. The
+coverage is then 93 to 97 %.
 """
 
 from __future__ import annotations

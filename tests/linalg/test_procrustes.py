@@ -1,4 +1,4 @@
-"""The best rotation between two sets of rows, and rows that are taken by number."""
+"""The best rotation between two sets of rows, and selections of rows by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validation, dtype policy and streamed row computations, against independent
+"""Validation, dtypes and blockwise computations of rows, against independent
 arithmetic.
 """
 

@@ -1,5 +1,5 @@
-"""Neighbour lists of rows whose cosines tie: rounding chooses neither the entries nor
-their order.
+"""Neighbour lists of rows with tied cosines: rounding decides neither entries nor
+order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows that are set aside stay in a model and its files, and do not enter figures."""
+"""Rows that are set aside stay in a model and its files and enter no figure."""
 
 from __future__ import annotations
 

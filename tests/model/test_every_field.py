@@ -1,4 +1,4 @@
-"""Fields of a side: labels, counts and flags are checked, and copies share rows."""
+"""Fields of a side: labels, counts and flags are checked, and copies share the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FactorModel: scores, predictions, cosines, one side, memory maps and refusals."""
+"""FactorModel: scores, predictions, cosines, single sides, memory maps and refusals."""
 
 from __future__ import annotations
 

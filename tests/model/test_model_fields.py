@@ -1,4 +1,6 @@
-"""A model has the arrays and sides it was made of, and each can be replaced."""
+"""A model returns the arrays and sides that it was created from, and each can be
+replaced.
+"""
 
 from __future__ import annotations
 

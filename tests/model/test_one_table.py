@@ -1,4 +1,6 @@
-"""Rows compared with each other: orthogonal maps alone keep cosines and products."""
+"""One table of rows that are compared with each other: only orthogonal maps keep
+cosines and products.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Whether the columns of one table are the entities is asked if its shape suggests it."""
+"""A reader asks whether the columns of a table are the entities if the shape suggests
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A link that nobody declared: a dot product, or unknown if all rows have length 1."""
+"""An undeclared link is a dot product, or unknown if all rows have length 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Levels: what a cosine means in one model, read against the cosines of its pairs."""
+"""Levels: the meaning of a cosine within one model, given the cosines of its pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Neighbours of rows in two models: which stay, and how many rows get another nearest."""
+"""Neighbours of rows in two models: how many are kept, and how many nearest neighbours
+change.
+"""
 
 from __future__ import annotations
 

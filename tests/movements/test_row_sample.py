@@ -1,5 +1,5 @@
-"""Sides of more than 50,000 rows: directions are computed of the rows in the sampled
-pairs only.
+"""For sides of more than 50,000 rows, directions are computed only for the rows of the
+sampled pairs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Twins (duplicate rows), compared with all pairs, and the interval of a sample."""
+"""Twins (duplicate rows) against all pairs, and the confidence interval of a sample."""
 
 from __future__ import annotations
 

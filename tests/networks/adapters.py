@@ -1,4 +1,4 @@
-"""Pairs of factors, folders of PEFT, and updates as dense matrices."""
+"""Pairs of low-rank factors, PEFT folders, and updates as dense matrices."""
 
 from __future__ import annotations
 

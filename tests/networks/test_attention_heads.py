@@ -1,4 +1,6 @@
-"""Attention heads: what the outputs of a head fix, judged by a network in NumPy."""
+"""Attention heads: which cosines the outputs of a head fix, tested with a network in
+NumPy.
+"""
 
 from __future__ import annotations
 

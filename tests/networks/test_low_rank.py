@@ -1,4 +1,4 @@
-"""Numbers of products of two factors, each compared with the dense product."""
+"""Figures of products of two factors, each against the dense product."""
 
 from __future__ import annotations
 

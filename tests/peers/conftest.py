@@ -1,4 +1,4 @@
-"""What the tests of other libraries share, and the table of what held in a whole run."""
+"""Fixtures for the tests with other libraries, and the table of their results."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The ratings that every library is trained on, under the ids that they have in their
-file.
-"""
+"""The ratings on which every library is trained, with the ids of their file."""
 
 from __future__ import annotations
 

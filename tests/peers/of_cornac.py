@@ -1,5 +1,5 @@
-"""cornac: models that multiply factors, with biases, ranked, through a sigmoid, and
-held positive.
+"""Models of cornac: plain factors, biases, rankings, a sigmoid, and nonnegative
+factors.
 """
 
 from __future__ import annotations

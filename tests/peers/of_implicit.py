@@ -1,4 +1,4 @@
-"""implicit: factors alone, with an item bias, and with biases of both sides."""
+"""Models of implicit: plain factors, with an item bias, and with biases on both sides."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""LensKit:
-
-ALS, SVD, NMF, FunkSVD, FlexMF with its losses and layers, implicit inside it, and a
+"""Models of LensKit: ALS, SVD, NMF, FunkSVD, FlexMF, implicit within LensKit, and a
 pipeline.
 """
 

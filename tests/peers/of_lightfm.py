@@ -1,4 +1,4 @@
-"""LightFM, each side its own features or sums of several."""
+"""Models of LightFM, in which a row is one feature or a sum of several features."""
 
 from __future__ import annotations
 

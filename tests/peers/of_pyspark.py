@@ -1,6 +1,5 @@
-"""Spark:
-
-ALS by itself and at the end of a pipeline, live and from the folders it writes.
+"""Models of Spark: ALS alone and in a pipeline, as a live object and from saved
+folders.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""RecBole: tables of its own and what graph models make of them; ids are the data
-set's.
+"""Models of RecBole: plain tables and outputs of graph models, with the ids of the data
+set.
 """
 
 from __future__ import annotations

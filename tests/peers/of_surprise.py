@@ -1,4 +1,4 @@
-"""Surprise: biased and plain factors, SVD++ with what its users rated, and NMF."""
+"""Models of Surprise: factors with and without biases, SVD++, and NMF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences about 24 topics, which a small grammar writes."""
+"""Generated sentences about 24 topics."""
 
 from __future__ import annotations
 

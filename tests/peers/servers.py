@@ -1,4 +1,4 @@
-"""What the tests of stores behind a server share."""
+"""Helpers for the tests of stores on a server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The table of libraries in the documentation: what held when the tests last ran with
-the libraries themselves.
-"""
+"""The table of libraries in the documentation, as the last run of these tests found it."""
 
 from __future__ import annotations
 

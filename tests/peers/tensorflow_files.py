@@ -1,4 +1,4 @@
-"""Files that TensorFlow writes of one table of items, by name of the kind of file."""
+"""Files of one table of items in each format that TensorFlow writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Two seeds of implicit's models, aligned with each other: the scores are its own."""
+"""Two runs of implicit with different seeds, aligned: the scores stay those of
+implicit.
+"""
 
 from __future__ import annotations
 

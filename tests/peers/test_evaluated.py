@@ -1,11 +1,11 @@
-"""Similarities of a model of implicit, judged by what its users rated last.
+"""Evaluation of a model of implicit by the last ratings of its users.
 
-Two computations are independent of ours: plain loops, and `ranking_metrics_at_k` of
-implicit. Implicit judges lists for users. If one user of implicit stands for each
-query, and this user has the vector of the item of the query and has consumed this item
-alone, then implicit judges the list of the query. Its precision divides by the smaller
-number of K and the held-out items, which is our recall. It sums over users before it
-divides, so each of our users is judged alone. Its NDCG is ours. It has no hit rate.
+Two independent computations give the expected values: plain loops, and
+`ranking_metrics_at_k` of implicit. That function judges lists of users. So each query
+item becomes a user of implicit, with the vector of the item, who has consumed this item
+only. The precision of implicit divides by the smaller of K and the number of held-out
+items, which is the definition of our recall. It sums over users before it divides, so
+each of our users is judged alone. Its NDCG is the same as ours. It has no hit rate.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""gensim: words and contexts of films that people rated, vectors of words, of
-documents, and the files it writes.
-"""
+"""Models of gensim: vectors of words, contexts and documents, and the files of gensim."""
 
 from __future__ import annotations
 

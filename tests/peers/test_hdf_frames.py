@@ -1,6 +1,4 @@
-"""The line that a refusal prints for a data frame in HDF5 is run on files that pandas
-wrote.
-"""
+"""The line that a refusal of a data frame in HDF5 prints runs on files of pandas."""
 
 from __future__ import annotations
 

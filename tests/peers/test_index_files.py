@@ -1,5 +1,5 @@
-"""The line that a refusal prints for the file of an index is run on files of Annoy,
-hnswlib and USearch.
+"""The line that a refusal of an index file prints runs on files of Annoy, hnswlib and
+USearch.
 """
 
 from __future__ import annotations

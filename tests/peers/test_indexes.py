@@ -1,5 +1,5 @@
-"""Indexes of FAISS and hnswlib, live: whole vectors and ids; what has only compressed
-ones is refused.
+"""Live indexes of FAISS and hnswlib: vectors and ids are read, and indexes with
+compressed vectors only are refused.
 """
 
 from __future__ import annotations

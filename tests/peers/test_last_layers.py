@@ -1,5 +1,5 @@
-"""Networks of torch whose names do not tell which layer is the last one, and inputs
-that are no hidden states.
+"""Networks of torch whose last layer has no customary name, and inputs that are not
+hidden states.
 """
 
 from __future__ import annotations

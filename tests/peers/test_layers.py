@@ -1,5 +1,5 @@
-"""scikit-learn, Keras and torch: what gives a label's probability is read with what
-reaches it.
+"""scikit-learn, Keras and torch: the layer that computes label probabilities is read
+with its inputs.
 """
 
 from __future__ import annotations

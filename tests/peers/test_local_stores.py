@@ -1,4 +1,6 @@
-"""Stores of vectors, written by their own clients: every number, the metric, and no byte of the store changed."""
+"""Stores of vectors on disk, written by their clients: all numbers and the metric are
+read, and no byte of the store is changed.
+"""
 
 from __future__ import annotations
 

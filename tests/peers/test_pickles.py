@@ -1,6 +1,4 @@
-"""The line that a refusal prints for a pickle is run on files that PyTorch and gensim
-wrote.
-"""
+"""The line that a refusal of a pickle prints runs on files of PyTorch and gensim."""
 
 from __future__ import annotations
 

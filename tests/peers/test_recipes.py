@@ -1,7 +1,7 @@
 """Blocks of the documentation that need another library run with it.
 
-Blocks of `python peers` and `console peers` of a page run in their order, in a folder
-with the files that the page calls the reader's own.
+The blocks `python peers` and `console peers` of a page run in order, in a folder with
+the files that the page calls the reader's own.
 """
 
 from __future__ import annotations

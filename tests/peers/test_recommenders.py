@@ -1,5 +1,5 @@
-"""Recommenders that the libraries themselves trained: their scores, files, ids and what
-others read of them.
+"""Recommenders trained by their own libraries: scores, files, ids, and files for other
+readers.
 """
 
 from __future__ import annotations

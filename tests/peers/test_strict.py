@@ -1,5 +1,5 @@
-"""Networks that do more than multiply what their names promise: read right with the
-library itself, or refused.
+"""Networks that do more than multiply by the named arrays are read correctly with the
+library, or refused.
 """
 
 from __future__ import annotations

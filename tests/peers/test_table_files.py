@@ -1,4 +1,4 @@
-"""The line that a refusal prints for a table of Excel or in Avro is run on such files."""
+"""The line that a refusal of an Excel or Avro table prints runs on such files."""
 
 from __future__ import annotations
 

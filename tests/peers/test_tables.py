@@ -1,4 +1,4 @@
-"""Tables that pyarrow, polars, DuckDB and pandas wrote, and what they read of ours."""
+"""Tables of pyarrow, polars, DuckDB and pandas, and our tables read by these libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line that a refusal prints for a file of TensorFlow is run on such files."""
+"""The line that a refusal of a TensorFlow file prints runs on such files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""TransformerLens: its bridges to networks of its own and of transformers give their
-own logits.
+"""TransformerLens: heads that are read from its networks give the logits of these
+networks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Vectors of `fix` written as new tables of stores, and read back by id."""
+"""Vectors that `fix` writes as new tables of stores are read back by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test needs to know of a trained model of another library."""
+"""The description of a trained model of another library."""
 
 from __future__ import annotations
 

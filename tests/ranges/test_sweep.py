@@ -1,7 +1,7 @@
-"""The largest cosine under diagonal gauges with a budget is that of the best interval.
+"""The largest cosine under diagonal gauges with a budget, against all intervals.
 
 The best weights are high on an interval of the coordinates with a positive product, in
-order of |y/x|. Here every interval is tried.
+order of |y/x|. The tests try every interval.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Rows without direction: left out of tables of vectors, with count and ids, and kept
-in models.
+"""Rows of zeros: tables of vectors omit them and name their number and ids, and models
+keep them.
 """
 
 from __future__ import annotations

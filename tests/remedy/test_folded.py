@@ -1,5 +1,5 @@
-"""Heads with their final norm folded in: the same predictions, in files that keep the
-names of tokens.
+"""Heads with their final norm folded in: equal predictions, in files with the names of
+the tokens.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The vectors of each kind against formulas computed here from the scores."""
+"""Vectors of each kind against formulas computed here from the scores."""
 
 from __future__ import annotations
 

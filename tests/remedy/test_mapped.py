@@ -1,4 +1,4 @@
-"""Old vectors mapped into the space of a new encoder, and written."""
+"""Old vectors that are mapped into the space of a new encoder and written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors that are turned to their principal axes: nothing but the axes changes."""
+"""Vectors rotated to their principal axes: all inner products stay the same."""
 
 from __future__ import annotations
 

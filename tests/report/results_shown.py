@@ -1,4 +1,4 @@
-"""One result of each public type, with names that do harm unless escaped."""
+"""One result of each public type, with names that contain markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of an audit in a browser computes what the package computes."""
+"""The page of an audit in a browser computes the numbers that the package computes."""
 
 from __future__ import annotations
 

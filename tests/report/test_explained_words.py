@@ -1,4 +1,6 @@
-"""`embaudit explain` knows the headings, codes and answers of pages and screens."""
+"""`embaudit explain` has an entry for every heading, code and answer of pages and
+screens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `explain()` says of models small enough to compute each number by hand."""
+"""`explain()` of models that are small enough to compute each number by hand."""
 
 from __future__ import annotations
 

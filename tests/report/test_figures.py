@@ -1,4 +1,4 @@
-"""The figures of pages are few, small, reproducible, described and harmless."""
+"""The figures of pages are few, small, reproducible, described and safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures of results show: their numbers are those of the result."""
+"""Figures of results show the numbers of the result."""
 
 from __future__ import annotations
 

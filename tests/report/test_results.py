@@ -1,4 +1,4 @@
-"""Every result has plain values, a table and words; it shows itself as a page too."""
+"""Every result has plain values, a table, words and a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record that `audit --json` writes has exactly the fields of its JSON Schema."""
+"""The record of `audit --json` has exactly the fields of its JSON Schema."""
 
 from __future__ import annotations
 

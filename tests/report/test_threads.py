@@ -1,4 +1,4 @@
-"""Results that draw themselves in several threads leave the process as it was."""
+"""Results that are drawn in several threads do not change global settings."""
 
 from __future__ import annotations
 

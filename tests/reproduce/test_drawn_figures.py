@@ -1,4 +1,4 @@
-"""Panels, titles, axis labels, legends and data that a reader sees in each figure."""
+"""Panels, titles, axis labels, legends and data of each figure."""
 
 from __future__ import annotations
 

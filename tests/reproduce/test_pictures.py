@@ -1,4 +1,4 @@
-"""Every figure: readable text, repeatable files, no change of the global settings."""
+"""Every figure: readable text, reproducible files, unchanged global settings."""
 
 from __future__ import annotations
 

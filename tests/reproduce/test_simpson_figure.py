@@ -1,4 +1,4 @@
-"""Local and global cosine against their definitions; the reversal against numpy."""
+"""Local and global cosine against their definitions; the reversal against NumPy."""
 
 from __future__ import annotations
 

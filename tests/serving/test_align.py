@@ -1,4 +1,4 @@
-"""Aligning a retrained model: equal predictions, the old coordinates, honest figures."""
+"""Alignment of a retrained model: equal predictions, the old coordinates, true figures."""
 
 from __future__ import annotations
 

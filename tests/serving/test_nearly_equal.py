@@ -1,4 +1,4 @@
-"""Neighbours that stay if scores change a little: laws and simulations."""
+"""Neighbours that are kept after small changes of the scores: laws and simulations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that queries find: brute force, laws, planted rows and queries, real words."""
+"""Rows that queries find: brute force, laws, planted rows and queries, and real words."""
 
 from __future__ import annotations
 

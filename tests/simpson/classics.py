@@ -1,4 +1,4 @@
-"""Tables typed in from the literature."""
+"""Tables from the literature."""
 
 from __future__ import annotations
 

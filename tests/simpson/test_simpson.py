@@ -1,4 +1,6 @@
-"""Known reversals are found, undecided groupings reported, and bad input refused."""
+"""Known reversals are found, undecided groupings are reported, and bad input is
+refused.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The truncated SVD against singular values that are known by construction.
+"""The truncated SVD against known singular values.
 
-Size and storage of a matrix decide how it is decomposed: by LAPACK if the smaller side
-has at most 500 rows, from its Gram matrix if the smaller side has at most 4,000 rows
-and the matrix is dense or not large, and otherwise by Krylov iteration.
+The size and the storage of a matrix decide the method: LAPACK if the smaller side has
+at most 500 rows, the Gram matrix if the smaller side has at most 4,000 rows and the
+matrix is dense or not large, and Krylov iteration otherwise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Each way to answer, with a model of the truth table that is answered so.
+"""One model of the truth table for each way to answer.
 
-The table of answers in docs/checks.md is written from these models, and
-`test_table.py` tests that no other way to answer occurs.
+The table of answers in docs/checks.md is written from these models, and `test_table.py`
+tests that no other way to answer occurs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Random models whose directions nearly vanish, in every storage: what gauges computed
-in float64 must not spoil.
-"""
+"""Random models with nearly vanishing directions, in every storage type."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Random small models of every link and shape, for sentences that are called proven.
+"""Random small models of every link and shape, for statements that are called proven.
 
-Some of them have one table only, collapsed or blind sides, duplicates, or the labels of
-a softmax head.
+Some of them have one table only, collapsed or unobserved sides, duplicates, or the
+labels of a softmax head.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small random models of every link and pattern of biases, degenerate ones among them."""
+"""Small random models of every link and pattern of biases, including degenerate ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The truth table of intakes: files whose arrays are known by construction, and what must be said of reading them.
+"""The truth table of readers: files with known arrays, and how reading must describe
+them.
 
-Nothing here is computed by the package. Texts are whole, so what is not in them is not said.
+Nothing here is computed by the package. Descriptions are complete, so any other
+sentence is an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ways to store a model that change no cosine, and biases as columns of the factors."""
+"""Ways to store a model that keep all cosines, and biases as columns of the factors."""
 
 from __future__ import annotations
 

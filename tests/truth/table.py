@@ -1,8 +1,8 @@
-"""The truth table: small models whose equivalent models are known by construction, and
-what an audit must say of them.
+"""The truth table: small models with known equivalent models, and the conclusions that
+an audit must draw.
 
-Nothing here is computed by the package. F, P and U stand for cosines that are free,
-pinned or undecided.
+Nothing here is computed by the package. F, P and U stand for free, pinned and undecided
+cosines.
 """
 
 from __future__ import annotations

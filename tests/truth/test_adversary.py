@@ -1,4 +1,4 @@
-"""The adversary breaks what is free and cannot break what is pinned, for every link and
+"""The adversary moves free cosines and cannot move pinned cosines, for every link and
 pattern of biases.
 """
 

@@ -1,6 +1,7 @@
-"""What an audit calls pinned, no search breaks; what it calls free, a search does move.
+"""No search moves a cosine that an audit calls pinned, and a search moves each cosine
+that it calls free.
 
-`EMBAUDIT_ADVERSARY=500` looks at as many random models; `make adversary` does.
+`EMBAUDIT_ADVERSARY=500`, as in `make adversary`, sets the number of random models.
 """
 
 from __future__ import annotations

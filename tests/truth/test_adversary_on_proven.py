@@ -1,10 +1,10 @@
-"""An adversary against every sentence that an audit calls proven.
+"""An adversary against every statement that an audit calls proven.
 
-A sentence holds for the set of models that it names and for the rows as stored. The
-package contributes only the audit and the action of a gauge. `break_claim` knows no
+A statement holds for the set of models that it names and for the rows as stored. The
+package contributes only the audit and the action of a gauge. `break_claim` uses no
 gauge.
 
-`EMBAUDIT_ADVERSARY=500` looks at as many random models; `make adversary` does.
+`EMBAUDIT_ADVERSARY=500`, as in `make adversary`, sets the number of random models.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """An adversary against audits of stored models, in other types, files and orders.
 
 Storing a model changes none of its cosines. So any equivalent model that moves the
-cosines of the model moves the cosines of its file, too, and an audit of the file may
+cosines of the model moves the cosines of its file, too, and an audit of the file must
 neither answer YES nor call its cosines pinned. A model with a bias as a column of its
-factors has other cosines. For these files the search is in the model with the column.
+factors has other cosines, so for such a file the search uses the model with the column.
 
-`EMBAUDIT_ADVERSARY=500` looks at as many random models; `make adversary` does.
+`EMBAUDIT_ADVERSARY=500`, as in `make adversary`, sets the number of random models.
 """
 
 from __future__ import annotations

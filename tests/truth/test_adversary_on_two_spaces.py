@@ -1,4 +1,4 @@
-"""An adversary against YES for tables of two spaces: a part of the rows is rotated.
+"""An adversary against YES for tables of two spaces: it rotates a part of the rows.
 
 Rows of the two parts were never compared with each other, so their cosines mean
 nothing, whatever the model predicts within a part. Only the spectrum of the rows can
@@ -6,10 +6,10 @@ show the two parts. If all directions have the same variance, rotated rows look 
 other rows, and no test can find them. So the variances of the tables drawn here decay
 at least like j^-0.6, in at most 64 dimensions with at least 12 rows for each.
 
-The search misses some of these tables, mostly because the mean directions of the two
-parts align by chance, so that their uncentred moments look related.
+The test for two spaces misses some of these tables, mostly because the mean directions
+of the two parts align by chance, so that their uncentred moments look related.
 
-`EMBAUDIT_ADVERSARY=500` looks at as many tables; `make adversary` does.
+`EMBAUDIT_ADVERSARY=500`, as in `make adversary`, sets the number of tables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""What a comparison of two heads must say, and must not.
-
-The heads were folded, rounded, both, or trained further.
+"""Conclusions of a comparison of two heads, which were folded, rounded, both, or
+trained further.
 """
 
 from __future__ import annotations

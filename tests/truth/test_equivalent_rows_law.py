@@ -1,4 +1,4 @@
-"""Law: figures about an equivalent model are about the rows that this model has."""
+"""Law: figures of an equivalent model describe the rows of this model."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The check of the predictions raises no false alarm, whatever the model, and misses
-none that is another.
+"""The check of equal predictions raises no false alarm and misses no other model.
 
-`EMBAUDIT_TOLERANCES=2000` tries as many models, and audits each; `make tolerances`
-does.
+`EMBAUDIT_TOLERANCES=2000`, as in `make tolerances`, sets the number of random models
+and audits each of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Laws: storage changes no answer, and a gauge changes no statement of what predictions
-fix.
+"""Laws: storage does not change the answer, and a gauge does not change the statement
+of what predictions fix.
 
-They hold for every model of the truth table. Whether the answer is NO or BY CONVENTION
-may differ between equivalent models, because it speaks of the rows as stored.
+The laws hold for every model of the truth table. Equivalent models can differ in NO or
+BY CONVENTION, because these answers describe the rows as stored.
 """
 
 from __future__ import annotations

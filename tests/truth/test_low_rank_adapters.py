@@ -1,4 +1,4 @@
-"""Adapters known by construction: for and against EMB601 and each answer of a
+"""Adapters with known properties: for and against EMB601 and each answer of a
 comparison.
 """
 

@@ -1,4 +1,4 @@
-"""Whether old and new vectors may be mixed, on models known by construction."""
+"""Whether old and new vectors can be mixed, on models with known answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every number of a verdict is computed again, from the models that the audit visited."""
+"""Every number of an answer, recomputed from the models that the audit visited."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Proven sentences on models at the edge of what they speak of: equal rows, rows of one
-direction, rounded bounds.
-"""
+"""Proven statements on edge cases: equal rows, rows of one direction, rounded bounds."""
 
 from __future__ import annotations
 

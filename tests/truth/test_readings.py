@@ -1,5 +1,5 @@
-"""What is said of every reading in the table is true, is all there is to say, and
-stands wherever a person reads it.
+"""The description of each file in the table of readings is true and complete, and every
+screen and file of an audit shows it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What labelled pairs must say of a threshold, by models whose truth is known.
+"""Thresholds for labelled pairs, on models with known answers.
 
-Labels that depend on the cosines have a threshold. Labels that were permuted, or that
-depend on the row numbers only, have none, and neither have labels that are turned
-around.
+Labels that depend on the cosines have a threshold. Labels that were permuted, reversed,
+or that depend only on the row numbers, have none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An audit of every model in the table concludes what is true of it, and no more."""
+"""An audit of every model in the truth table draws the true conclusions and no others."""
 
 from __future__ import annotations
 

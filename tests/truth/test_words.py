@@ -1,6 +1,4 @@
-"""Each word that people say of training, on models whose answer is known by
-construction.
-"""
+"""Each word that users have for a training, on models with known answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate stops at grave findings that are neither ignored nor known before."""
+"""The gate fails at severe findings that are neither ignored nor in the baseline."""
 
 from __future__ import annotations
 
