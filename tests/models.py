@@ -14,6 +14,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike
 
+ARRAY_FIELDS = (
+    "left",
+    "right",
+    "left_bias",
+    "right_bias",
+    "left_ids",
+    "right_ids",
+    "left_names",
+    "right_names",
+    "left_counts",
+    "right_counts",
+)
+"""The fields of a model that hold arrays; all but `right` can be None."""
+
 TINY = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
 """The Netflix figure on little data."""
 

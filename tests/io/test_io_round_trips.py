@@ -1,4 +1,4 @@
-"""Every writer saves what `load` then reads, and names the fields that it cannot save."""
+"""Every writer saves what `load` reads, and names the fields that it cannot save."""
 
 from __future__ import annotations
 
@@ -13,31 +13,20 @@ from example_files import refusal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from models import ARRAY_FIELDS
 
 from embaudit import FactorModel
 from embaudit.io import load, save
 from embaudit.model import softmax_link
 from embaudit.model.final_norm import FinalNorm
 
-FIELDS = (
-    "left",
-    "right",
-    "left_bias",
-    "right_bias",
-    "left_ids",
-    "right_ids",
-    "left_names",
-    "right_names",
-    "left_counts",
-    "right_counts",
-)
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6
 )
 
 
 def assert_same(a: FactorModel, b: FactorModel) -> None:
-    for field in FIELDS:
+    for field in ARRAY_FIELDS:
         x, y = getattr(a, field), getattr(b, field)
         assert (x is None) == (y is None), field
         if x is not None:
@@ -251,7 +240,7 @@ def test_a_format_keeps_a_part_of_a_model_or_refuses_it(
 
 def assert_kept(model: FactorModel, read: FactorModel, suffix: str) -> None:
     np.testing.assert_array_equal(read.right, model.right)
-    for field in FIELDS:
+    for field in ARRAY_FIELDS:
         value = getattr(model, field)
         if value is not None:
             np.testing.assert_array_equal(getattr(read, field), value)

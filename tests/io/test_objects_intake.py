@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from imitations import Tensor, imitation
+from models import ARRAY_FIELDS
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -61,16 +62,7 @@ CORNAC = imitation(
 def test_every_array_of_the_model_comes_from_somewhere(model: Any) -> None:
     reading = read(model)
     named = {part.became: part.shape for part in reading.intake.parts}
-    for field in (
-        "left",
-        "right",
-        "left_bias",
-        "right_bias",
-        "left_ids",
-        "right_ids",
-        "left_names",
-        "right_names",
-    ):
+    for field in ARRAY_FIELDS:
         array = getattr(reading.model, field)
         assert (array is None) == (field not in named), field
         if array is not None:

@@ -24,297 +24,500 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DRAW = np.random.default_rng(3)
-P, Q = (
-    DRAW.normal(size=(5, 2)).astype(np.float32),
-    DRAW.normal(size=(7, 2)).astype(np.float32),
-)
-A, B = DRAW.normal(size=5), DRAW.normal(size=7)
+P = DRAW.normal(size=(5, 2)).astype(np.float32)
+Q = DRAW.normal(size=(7, 2)).astype(np.float32)
+USER_BIAS = DRAW.normal(size=5)
+ITEM_BIAS = DRAW.normal(size=7)
 IDS = np.arange(70, 77)
-NO_IDS = "{} ids: none, so rows go by their number."
-NO_USERS, NO_ITEMS = (NO_IDS.format(side) for side in ("User", "Item"))
-NO_LABELS = "Label ids: none, so rows go by their number; a file of labels names them."
-PQ = "Layout: P/Q of textbooks on matrix factorisation."
-BY_NAME = "Label ids: none, so rows go by their names."
+LETTERS = list("abcdefg")
+
+NO_USER_IDS = "User ids: none, so rows go by their number."
+NO_ITEM_IDS = "Item ids: none, so rows go by their number."
+NO_LABEL_IDS = (
+    "Label ids: none, so rows go by their number; a file of labels names them."
+)
+NAMED_LABELS = "Label ids: none, so rows go by their names."
+PQ_LAYOUT = "Layout: P/Q of textbooks on matrix factorisation."
+LINK_ASSUMED = "Assumed: the identity link."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What is given, what is true of it, and what is said."""
+    """An input, the model that it holds, and the description of the reading."""
 
     name: str
-    made: Callable[[Path], Any]
-    """Writes it into a folder and returns its path, or makes an object."""
-    says: str
-    """The whole paragraph."""
+    make: Callable[[Path], Any]
+    """Writes the input into a folder and returns its path, or returns an object."""
+    source: str
+    """The format of the file, or the class of the object."""
+    parts: tuple[str, ...]
+    """The first sentence names these arrays with their roles."""
+    sentences: tuple[str, ...]
+    """All sentences after the first."""
     line: str
-    """The one line of the first screen."""
+    """The line of the first screen."""
     fields: Mapping[str, Any]
-    """Fields of the model and what they hold; those of its sides that are not named are
-    absent.
-    """
+    """Fields of the model with their values. All other arrays of the model are None."""
     options: Mapping[str, Any] = field(default_factory=dict)
     arrays: tuple[str, ...] = ()
-    """The arrays or columns there are: each is said once, as taken or as left over."""
+    """Arrays or columns of the file: each must be named once, as used or left over."""
     never: tuple[str, ...] = ()
-    """What would be false of it."""
+    """Phrases that would be false of this input."""
+
+    @property
+    def explanation(self) -> str:
+        """The whole paragraph on the reading."""
+        first = f"Read as {self.source}: {', '.join(self.parts)}."
+        return " ".join([first, *self.sentences])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Refused:
-    """What could be read in more than one way, and the sentence that settles it."""
+    """An ambiguous input, and options that settle how it is read."""
 
     name: str
-    made: Callable[[Path], Any]
-    says: tuple[str, ...]
-    """What the sentence names."""
-    settled: Mapping[str, Any]
-    """Options that settle it."""
+    make: Callable[[Path], Any]
+    """Writes the input into a folder and returns its path."""
+    phrases: tuple[str, ...]
+    """Phrases of the error message."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    """What is read then."""
+    """Options with which the input is still ambiguous."""
+    settled: Mapping[str, Any]
+    """Further options that settle it."""
+    fields: Mapping[str, Any]
+    """Fields of the model that is read then."""
 
 
 NEVER = ("right_", "left_", "None", "nan", "{", "array(", "  ", "::", "..")
-"""What no intake says: names of fields, and what a text that was put together badly
-holds.
+"""Phrases that are in no description: names of fields, and traces of sentences that
+were put together badly.
 """
 
 
 def npz(**arrays: Any) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        np.savez(folder / "m.npz", **arrays)
-        return folder / "m.npz"
+        path = folder / "m.npz"
+        np.savez(path, **arrays)
+        return path
 
     return make
 
 
-def tensors(
+def checkpoint(
+    arrays: Mapping[str, Any],
     config: Mapping[str, Any] | None = None,
     tokens: Mapping[str, int] | None = None,
-    **arrays: Any,
-) -> Any:
+) -> Callable[[Path], Path]:
+    """Return a function that writes a file in safetensors and the files next to it."""
+
     def make(folder: Path) -> Path:
-        save_file({name.replace("__", "."): np.ascontiguousarray(x) for name, x in arrays.items()},
-                  folder / "model.safetensors")  # fmt: skip
-        for file, content in (("config.json", config), ("vocab.json", tokens)):
-            if content is not None:
-                (folder / file).write_text(json.dumps(content))
-        return folder / "model.safetensors"
+        path = folder / "model.safetensors"
+        tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        save_file(tensors, path)
+        if config is not None:
+            (folder / "config.json").write_text(json.dumps(config))
+        if tokens is not None:
+            (folder / "vocab.json").write_text(json.dumps(tokens))
+        return path
 
     return make
 
 
-def text(name: str, lines: str) -> Callable[[Path], Path]:
+def text(name: str, lines: list[str]) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        (folder / name).write_text(lines)
-        return folder / name
+        path = folder / name
+        path.write_text("".join(f"{line}\n" for line in lines))
+        return path
 
     return make
 
 
 def parquet(**columns: Any) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
-        pd.DataFrame(columns).to_parquet(folder / "v.parquet")
-        return folder / "v.parquet"
+        path = folder / "v.parquet"
+        pd.DataFrame(columns).to_parquet(path)
+        return path
 
     return make
 
 
 def pairs() -> Iterator[Reading]:
-    """Two sides in a file of named arrays."""
-    both = {"left": P, "right": Q, "link": "identity"}
+    """Yield two sides in a file of named arrays."""
+    both_sides = {"left": P, "right": Q, "link": "identity"}
+    both_parts = ("P (5 × 2) as left factors", "Q (7 × 2) as right factors")
     yield Reading(
-        "a pair", npz(P=P, Q=Q),
-        f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. {PQ} Assumed: the identity link. "
-        f"{NO_USERS} {NO_ITEMS}",
-        "read as npz: P, Q", both, arrays=("P", "Q"), never=("Not used", "column per entity", "bias"),
-    )  # fmt: skip
+        name="a pair",
+        make=npz(P=P, Q=Q),
+        source="npz",
+        parts=both_parts,
+        sentences=(PQ_LAYOUT, LINK_ASSUMED, NO_USER_IDS, NO_ITEM_IDS),
+        line="read as npz: P, Q",
+        fields=both_sides,
+        arrays=("P", "Q"),
+        never=("Not used", "column per entity", "bias"),
+    )
     yield Reading(
-        "a pair whose link was said", npz(P=P, Q=Q),
-        f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. {PQ} {NO_USERS} {NO_ITEMS}",
-        "read as npz: P, Q", {**both, "link": "ranking"}, {"link": "ranking"}, ("P", "Q"), ("Assumed", "identity"),
-    )  # fmt: skip
+        name="a pair whose link was given",
+        make=npz(P=P, Q=Q),
+        options={"link": "ranking"},
+        source="npz",
+        parts=both_parts,
+        sentences=(PQ_LAYOUT, NO_USER_IDS, NO_ITEM_IDS),
+        line="read as npz: P, Q",
+        fields={**both_sides, "link": "ranking"},
+        arrays=("P", "Q"),
+        never=("Assumed", "identity"),
+    )
     yield Reading(
-        "a pair with all that is known of it",
-        npz(P=P, Q=Q.T, user_bias=A, item_bias=B[:, None], item_ids=IDS, item_names=list("abcdefg"), global_mean=3.5,
-            seed=1),
-        "Read as npz: P (5 × 2) as left factors, Q (2 × 7) as right factors, user_bias (5) as left bias, item_bias "
-        "(7 × 1) as right bias, global_mean as offset, item_ids (7) as right ids, item_names (7) as right names. "
-        f"{PQ} Not used: seed. Assumed: Q has one column per entity, the identity link. {NO_USERS}",
-        "read as npz: P, Q, user_bias, item_bias, global_mean, item_ids, item_names; not used: seed",
-        {**both, "left_bias": A, "right_bias": B, "offset": 3.5, "right_ids": IDS, "right_names": list("abcdefg")},
-        arrays=("P", "Q", "user_bias", "item_bias", "global_mean", "item_ids", "item_names", "seed"),
-        never=(NO_ITEMS,),
-    )  # fmt: skip
+        name="a pair with biases, ids and names",
+        make=npz(
+            P=P,
+            Q=Q.T,
+            user_bias=USER_BIAS,
+            item_bias=ITEM_BIAS[:, None],
+            item_ids=IDS,
+            item_names=LETTERS,
+            global_mean=3.5,
+            seed=1,
+        ),
+        source="npz",
+        parts=(
+            "P (5 × 2) as left factors",
+            "Q (2 × 7) as right factors",
+            "user_bias (5) as left bias",
+            "item_bias (7 × 1) as right bias",
+            "global_mean as offset",
+            "item_ids (7) as right ids",
+            "item_names (7) as right names",
+        ),
+        sentences=(
+            PQ_LAYOUT,
+            "Not used: seed.",
+            "Assumed: Q has one column per entity, the identity link.",
+            NO_USER_IDS,
+        ),
+        line=(
+            "read as npz: P, Q, user_bias, item_bias, global_mean, item_ids, item_names"
+            "; not used: seed"
+        ),
+        fields={
+            **both_sides,
+            "left_bias": USER_BIAS,
+            "right_bias": ITEM_BIAS,
+            "offset": 3.5,
+            "right_ids": IDS,
+            "right_names": LETTERS,
+        },
+        arrays=(
+            "P",
+            "Q",
+            "user_bias",
+            "item_bias",
+            "global_mean",
+            "item_ids",
+            "item_names",
+            "seed",
+        ),
+        never=(NO_ITEM_IDS,),
+    )
     yield Reading(
-        "one that was ignored", npz(P=P, Q=Q, u_bias=A),
-        f"Read as npz: P (5 × 2) as left factors, Q (7 × 2) as right factors. {PQ} Not used: u_bias (5). Assumed: the "
-        f"identity link. {NO_USERS} {NO_ITEMS}",
-        "read as npz: P, Q; not used: u_bias (5)", both, {"ignore": "u_bias"}, ("P", "Q", "u_bias"),
-        ("u_bias (5) as", "left bias"),
-    )  # fmt: skip
+        name="a pair with an ignored bias",
+        make=npz(P=P, Q=Q, u_bias=USER_BIAS),
+        options={"ignore": "u_bias"},
+        source="npz",
+        parts=both_parts,
+        sentences=(
+            PQ_LAYOUT,
+            "Not used: u_bias (5).",
+            LINK_ASSUMED,
+            NO_USER_IDS,
+            NO_ITEM_IDS,
+        ),
+        line="read as npz: P, Q; not used: u_bias (5)",
+        fields=both_sides,
+        arrays=("P", "Q", "u_bias"),
+        never=("u_bias (5) as", "left bias"),
+    )
     yield Reading(
-        "one side of a pair", npz(P=P, Q=Q),
-        f"Read as npz: Q (7 × 2) as right factors. {PQ} Not used: P (5 × 2). {NO_ITEMS}",
-        "read as npz: Q; not used: P (5 × 2)", {"right": Q, "link": "identity"}, {"kind": "vectors"}, ("P", "Q"),
-        ("Assumed", "User ids", "left factors"),
-    )  # fmt: skip
+        name="one side of a pair",
+        make=npz(P=P, Q=Q),
+        options={"kind": "vectors"},
+        source="npz",
+        parts=("Q (7 × 2) as right factors",),
+        sentences=(PQ_LAYOUT, "Not used: P (5 × 2).", NO_ITEM_IDS),
+        line="read as npz: Q; not used: P (5 × 2)",
+        fields={"right": Q, "link": "identity"},
+        arrays=("P", "Q"),
+        never=("Assumed", "User ids", "left factors"),
+    )
 
 
 def heads() -> Iterator[Reading]:
-    """Heads of networks."""
+    """Yield heads of networks."""
     head = {"right": Q, "link": "softmax"}
+    bias = ITEM_BIAS.astype(np.float32)
     yield Reading(
-        "a head with its bias", tensors(fc__weight=Q, fc__bias=B.astype(np.float32)),
-        f"Read as safetensors: fc.weight (7 × 2) as right factors, fc.bias (7) as right bias, its name as link. "
-        f"Layout: fc.weight of ResNet of torchvision. {NO_LABELS}",
-        "read as safetensors: fc.weight, fc.bias", {**head, "right_bias": B.astype(np.float32)},
-        arrays=("fc.weight", "fc.bias"), never=("Item", "User", "Input ids", "Assumed", "Not used"),
-    )  # fmt: skip
+        name="a head with its bias",
+        make=checkpoint({"fc.weight": Q, "fc.bias": bias}),
+        source="safetensors",
+        parts=(
+            "fc.weight (7 × 2) as right factors",
+            "fc.bias (7) as right bias",
+            "its name as link",
+        ),
+        sentences=("Layout: fc.weight of ResNet of torchvision.", NO_LABEL_IDS),
+        line="read as safetensors: fc.weight, fc.bias",
+        fields={**head, "right_bias": bias},
+        arrays=("fc.weight", "fc.bias"),
+        never=("Item", "User", "Input ids", "Assumed", "Not used"),
+    )
+    unnamed_rows = [f"<padding {row}>" for row in range(2, 7)]
     yield Reading(
-        "tied embeddings with tokens",
-        tensors({"model_type": "llama"}, {"a": 0, "b": 1}, model__embed_tokens__weight=Q, model__layers__0__mlp=P),
-        "Read as safetensors: model.embed_tokens.weight (7 × 2) as right factors, its name as link, vocab.json (2) as "
-        "right names. Layout: model.embed_tokens.weight of Llama and others, input embeddings that are also the head. "
-        "Not used: model.layers.0.mlp (5 × 2). The head is also the input embeddings (the checkpoint "
-        f"holds no other head). {BY_NAME}",
-        "read as safetensors: model.embed_tokens.weight, vocab.json; not used: model.layers.0.mlp (5 × 2)",
-        {**head, "right_names": ["a", "b", *(f"<padding {row}>" for row in range(2, 7))]},
-        arrays=("model.embed_tokens.weight", "model.layers.0.mlp"), never=("by their number", "Item"),
-    )  # fmt: skip
-    classes = {
-        "id2label": {str(row): f"class {row}" for row in range(6)},
-        "architectures": ["XForTokenClassification"],
-    }
+        name="tied embeddings with tokens",
+        make=checkpoint(
+            {"model.embed_tokens.weight": Q, "model.layers.0.mlp": P},
+            config={"model_type": "llama"},
+            tokens={"a": 0, "b": 1},
+        ),
+        source="safetensors",
+        parts=(
+            "model.embed_tokens.weight (7 × 2) as right factors",
+            "its name as link",
+            "vocab.json (2) as right names",
+        ),
+        sentences=(
+            "Layout: model.embed_tokens.weight of Llama and others, input embeddings "
+            "that are also the head.",
+            "Not used: model.layers.0.mlp (5 × 2).",
+            "The head is also the input embeddings (the checkpoint holds no other "
+            "head).",
+            NAMED_LABELS,
+        ),
+        line=(
+            "read as safetensors: model.embed_tokens.weight, vocab.json"
+            "; not used: model.layers.0.mlp (5 × 2)"
+        ),
+        fields={**head, "right_names": ["a", "b", *unnamed_rows]},
+        arrays=("model.embed_tokens.weight", "model.layers.0.mlp"),
+        never=("by their number", "Item"),
+    )
+    classes = [f"class {row}" for row in range(6)]
     yield Reading(
-        "classes with names", tensors(classes, {"a": 0}, classifier__weight=Q),
-        "Read as safetensors: classifier.weight (7 × 2) as right factors, its name as link, id2label of config.json "
-        f"(6) as right names. Layout: classifier.weight of sequence classifiers such as BERT. {BY_NAME}",
-        "read as safetensors: classifier.weight, id2label of config.json",
-        {**head, "right_names": [*(f"class {row}" for row in range(6)), "<padding 6>"]},
-        arrays=("classifier.weight",), never=("vocab.json", "tokens"),
-    )  # fmt: skip
+        name="classes with names",
+        make=checkpoint(
+            {"classifier.weight": Q},
+            config={
+                "id2label": {str(row): name for row, name in enumerate(classes)},
+                "architectures": ["XForTokenClassification"],
+            },
+            tokens={"a": 0},
+        ),
+        source="safetensors",
+        parts=(
+            "classifier.weight (7 × 2) as right factors",
+            "its name as link",
+            "id2label of config.json (6) as right names",
+        ),
+        sentences=(
+            "Layout: classifier.weight of sequence classifiers such as BERT.",
+            NAMED_LABELS,
+        ),
+        line="read as safetensors: classifier.weight, id2label of config.json",
+        fields={**head, "right_names": [*classes, "<padding 6>"]},
+        arrays=("classifier.weight",),
+        never=("vocab.json", "tokens"),
+    )
     yield Reading(
-        "a binary head", npz(coef_=Q[:1], intercept_=B[:1]),
-        "Read as npz: coef_ (1 × 2) as right factors, intercept_ (1) as right bias, its name as link. Layout: coef_ of scikit-learn. Assumed: one row "
-        f"stands for two labels, the first with scores of 0. {NO_LABELS}",
-        "read as npz: coef_, intercept_",
-        {"right": [[0, 0], Q[0]], "right_bias": [0, B[0]], "link": "softmax"}, arrays=("coef_", "intercept_"),
+        name="a binary head",
+        make=npz(coef_=Q[:1], intercept_=ITEM_BIAS[:1]),
+        source="npz",
+        parts=(
+            "coef_ (1 × 2) as right factors",
+            "intercept_ (1) as right bias",
+            "its name as link",
+        ),
+        sentences=(
+            "Layout: coef_ of scikit-learn.",
+            "Assumed: one row stands for two labels, the first with scores of 0.",
+            NO_LABEL_IDS,
+        ),
+        line="read as npz: coef_, intercept_",
+        fields={
+            "right": [[0, 0], Q[0]],
+            "right_bias": [0, ITEM_BIAS[0]],
+            "link": "softmax",
+        },
+        arrays=("coef_", "intercept_"),
         never=("column per entity",),
-    )  # fmt: skip
+    )
+
+
+def vectors_and_ids(folder: Path) -> Path:
+    np.save(folder / "v.npy", Q)
+    (folder / "ids.txt").write_text("".join(f"{i}\n" for i in IDS))
+    return folder / "v.npy"
 
 
 def tables() -> Iterator[Reading]:
-    """Vectors with something beside them."""
+    """Yield vectors next to other columns or files."""
     vectors = {"right": Q, "right_ids": IDS, "link": "identity"}
+    rows = list(zip(IDS, Q.tolist(), strict=True))
     yield Reading(
-        "a column of lists", parquet(id=IDS, vector=list(Q), year=IDS),
-        "Read as parquet: column vector (7 × 2) as right factors, id (7) as right ids. Not used: year (7).",
-        "read as parquet: column vector, id; not used: year (7)", vectors, arrays=("id", "vector", "year"),
+        name="a column of lists",
+        make=parquet(id=IDS, vector=list(Q), year=IDS),
+        source="parquet",
+        parts=("column vector (7 × 2) as right factors", "id (7) as right ids"),
+        sentences=("Not used: year (7).",),
+        line="read as parquet: column vector, id; not used: year (7)",
+        fields=vectors,
+        arrays=("id", "vector", "year"),
         never=("ids: none", "Assumed", "User"),
-    )  # fmt: skip
-    lines = "id,price,x,y\n" + "".join(
-        f"{i},{i / 10},{x!r},{y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True)
+    )
+    lines = [f"{id_},{id_ / 10},{x!r},{y!r}" for id_, (x, y) in rows]
+    yield Reading(
+        name="a column per dimension",
+        make=text("v.csv", ["id,price,x,y", *lines]),
+        options={"vector": "x:y"},
+        source="csv",
+        parts=("columns x to y (7 × 2) as right factors", "id (7) as right ids"),
+        sentences=("Not used: price.",),
+        line="read as csv: columns x to y, id; not used: price",
+        fields=vectors,
+        arrays=("id", "price", "x", "y"),
+        never=("ids: none", "Assumed"),
     )
     yield Reading(
-        "a column a dimension", text("v.csv", lines),
-        "Read as csv: columns x to y (7 × 2) as right factors, id (7) as right ids. Not used: price.",
-        "read as csv: columns x to y, id; not used: price", vectors, {"vector": "x:y"}, ("id", "price", "x", "y"),
-        ("ids: none", "Assumed"),
-    )  # fmt: skip
-    tokens = "".join(
-        f"w{i} {x!r} {y!r}\n" for i, (x, y) in zip(IDS, Q.tolist(), strict=True)
-    )
-    yield Reading(
-        "tokens", text("v.txt", tokens),
-        "Read as word2vec: vectors (7 × 2) as right factors, tokens (7) as right ids.",
-        "read as word2vec: vectors, tokens", {**vectors, "right_ids": [f"w{i}" for i in IDS]},
+        name="tokens",
+        make=text("v.txt", [f"w{id_} {x!r} {y!r}" for id_, (x, y) in rows]),
+        source="word2vec",
+        parts=("vectors (7 × 2) as right factors", "tokens (7) as right ids"),
+        sentences=(),
+        line="read as word2vec: vectors, tokens",
+        fields={**vectors, "right_ids": [f"w{id_}" for id_ in IDS]},
         never=("Not used", "ids: none"),
-    )  # fmt: skip
-
-    def alone(folder: Path) -> Path:
-        np.save(folder / "v.npy", Q)
-        (folder / "ids.txt").write_text("".join(f"{i}\n" for i in IDS))
-        return folder / "v.npy"
-
+    )
     yield Reading(
-        "one array and ids that were given", alone,
-        f"Read as npy: FOLDER/v.npy (7 × 2) as right factors, values you passed (7) as right counts. {NO_ITEMS}",
-        "read as npy: FOLDER/v.npy, values you passed", {"right": Q, "right_counts": IDS}, {"right_counts": IDS},
+        name="one array and given counts",
+        make=vectors_and_ids,
+        options={"right_counts": IDS},
+        source="npy",
+        parts=(
+            "FOLDER/v.npy (7 × 2) as right factors",
+            "values you passed (7) as right counts",
+        ),
+        sentences=(NO_ITEM_IDS,),
+        line="read as npy: FOLDER/v.npy, values you passed",
+        fields={"right": Q, "right_counts": IDS},
         never=("Assumed",),
-    )  # fmt: skip
+    )
 
 
 def objects() -> Iterator[Reading]:
-    """Trained objects of other libraries."""
+    """Yield trained objects of other libraries."""
     X = np.abs(DRAW.normal(size=(12, 4)))
     y = np.arange(12) % 3
     linear = LogisticRegression().fit(X, y)
     yield Reading(
-        "a classifier", lambda _: linear,
-        "Read as LogisticRegression of sklearn: coef_ (3 × 4) as right factors, intercept_ (3) as right bias, classes_ "
-        f"(3) as right names, its class as link, LogisticRegression of sklearn as objective. {BY_NAME}",
-        "read as LogisticRegression of sklearn: coef_, intercept_, classes_",
-        {"right": linear.coef_, "right_bias": linear.intercept_, "right_names": [0, 1, 2], "link": "softmax",
-         "objective": "sklearn-logistic"},
+        name="a classifier",
+        make=lambda _: linear,
+        source="LogisticRegression of sklearn",
+        parts=(
+            "coef_ (3 × 4) as right factors",
+            "intercept_ (3) as right bias",
+            "classes_ (3) as right names",
+            "its class as link",
+            "LogisticRegression of sklearn as objective",
+        ),
+        sentences=(NAMED_LABELS,),
+        line="read as LogisticRegression of sklearn: coef_, intercept_, classes_",
+        fields={
+            "right": linear.coef_,
+            "right_bias": linear.intercept_,
+            "right_names": [0, 1, 2],
+            "link": "softmax",
+            "objective": "sklearn-logistic",
+        },
         never=("Item", "User"),
-    )  # fmt: skip
+    )
     svd = TruncatedSVD(2).fit(X)
-    says = "Read as {} of sklearn: components_ (4 × 2) as right factors. " + NO_ITEMS
-    line, never = (
-        "read as {} of sklearn: components_",
-        ("left factors", "Assumed", "Not used", "User"),
-    )
-    kind = "TruncatedSVD"
-    right = {"right": svd.components_.T}
     yield Reading(
-        "singular vectors",
-        lambda _: svd,
-        says.format(kind),
-        line.format(kind),
-        right,
-        never=never,
+        name="singular vectors",
+        make=lambda _: svd,
+        source="TruncatedSVD of sklearn",
+        parts=("components_ (4 × 2) as right factors",),
+        sentences=(NO_ITEM_IDS,),
+        line="read as TruncatedSVD of sklearn: components_",
+        fields={"right": svd.components_.T},
+        never=("left factors", "Assumed", "Not used", "User"),
     )
-    inner = make_pipeline(StandardScaler(with_mean=False), NMF(2, max_iter=2000)).fit(X)
-    right, kind = {"right": inner[-1].components_.T}, "Pipeline"
+    nmf = NMF(2, max_iter=2000)
+    pipeline = make_pipeline(StandardScaler(with_mean=False), nmf).fit(X)
     yield Reading(
-        "a pipeline",
-        lambda _: inner,
-        says.format(kind),
-        line.format(kind),
-        right,
-        never=never,
+        name="a pipeline",
+        make=lambda _: pipeline,
+        source="Pipeline of sklearn",
+        parts=("components_ (4 × 2) as right factors",),
+        sentences=(NO_ITEM_IDS,),
+        line="read as Pipeline of sklearn: components_",
+        fields={"right": pipeline[-1].components_.T},
+        never=("left factors", "Assumed", "Not used", "User"),
     )
 
 
-READINGS = {row.name: row for part in (pairs, heads, tables, objects) for row in part()}
+READINGS = {
+    reading.name: reading for reading in (*pairs(), *heads(), *tables(), *objects())
+}
 
 
 def refused() -> Iterator[Refused]:
-    """What must not be read in silence."""
+    """Yield inputs that must not be read without a further option."""
     yield Refused(
-        "a bias under another name", npz(P=P, Q=Q, u_bias=A),
-        ("u_bias (5,)", "one value for each entity of P", "left_bias='u_bias'", "ignore='u_bias'"),
-        {"left_bias": "u_bias"}, fields={"left_bias": A},
-    )  # fmt: skip
+        name="a bias under another name",
+        make=npz(P=P, Q=Q, u_bias=USER_BIAS),
+        phrases=(
+            "u_bias (5,)",
+            "one value for each entity of P",
+            "left_bias='u_bias'",
+            "ignore='u_bias'",
+        ),
+        settled={"left_bias": "u_bias"},
+        fields={"left_bias": USER_BIAS},
+    )
     yield Refused(
-        "the bias of a weight that was chosen", tensors(a__0__weight=Q, a__0__extra=B, b__weight=P),
-        ("a.0.extra (7,)", "one value for each entity of a.0.weight", "bias='a.0.extra'"),
-        {"bias": "a.0.extra"}, {"weight": "a.0.weight", "kind": "head"}, {"right_bias": B},
-    )  # fmt: skip
+        name="the bias of a weight that was chosen",
+        make=checkpoint({"a.0.weight": Q, "a.0.extra": ITEM_BIAS, "b.weight": P}),
+        options={"weight": "a.0.weight", "kind": "head"},
+        phrases=(
+            "a.0.extra (7,)",
+            "one value for each entity of a.0.weight",
+            "bias='a.0.extra'",
+        ),
+        settled={"bias": "a.0.extra"},
+        fields={"right_bias": ITEM_BIAS},
+    )
     yield Refused(
-        "two candidates of equal rank", npz(a=P, b=Q), ("one recognised table, pair or head", "a (5, 2)", "b (7, 2)"),
-        {"left": "a", "weight": "b"}, fields={"left": P, "right": Q},
-    )  # fmt: skip
+        name="two candidates of equal rank",
+        make=npz(a=P, b=Q),
+        phrases=("one recognised table, pair or head", "a (5, 2)", "b (7, 2)"),
+        settled={"left": "a", "weight": "b"},
+        fields={"left": P, "right": Q},
+    )
     yield Refused(
-        "a head that is said to be there", tensors({"tie_word_embeddings": False}, model__embed_tokens__weight=Q),
-        ("tie_word_embeddings is false", "only model.embed_tokens.weight"), {"weight": "model.embed_tokens.weight"},
+        name="a checkpoint without the head of its configuration",
+        make=checkpoint(
+            {"model.embed_tokens.weight": Q}, config={"tie_word_embeddings": False}
+        ),
+        phrases=("tie_word_embeddings is false", "only model.embed_tokens.weight"),
+        settled={"weight": "model.embed_tokens.weight"},
         fields={"right": Q},
-    )  # fmt: skip
+    )
     yield Refused(
-        "a column that is called a bias", parquet(id=IDS, vector=list(Q), bias=B),
-        ("bias='bias'", "ignore='bias'"), {"bias": "bias"}, fields={"right_bias": B},
-    )  # fmt: skip
+        name="a column that is called a bias",
+        make=parquet(id=IDS, vector=list(Q), bias=ITEM_BIAS),
+        phrases=("bias='bias'", "ignore='bias'"),
+        settled={"bias": "bias"},
+        fields={"right_bias": ITEM_BIAS},
+    )
 
 
-REFUSED = {row.name: row for row in refused()}
+REFUSED = {case.name: case for case in refused()}
