@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.comparison.crowded import crowded_chances
+from embaudit.comparison.kept_neighbours import TieCounts, tied_fractions
 from embaudit.comparison.matching import Match
 from embaudit.comparison.weights import RowWeights, equal_weights
 from embaudit.core.checked import Floats, Indices
@@ -311,23 +311,20 @@ def _rms(x: NDArray[np.float64]) -> float:
 def _overlap(old: NDArray[np.float64], new: NDArray[np.float64], n: int) -> float:
     """Return the mean share of a row's best `n` scores that are kept in another table.
 
-    An entry is kept if its new score reaches the n-th best one, so a tie loses nothing
-    unless the lists are crowded (see `embaudit.comparison.crowded`).
+    Entries are kept as neighbours are in `embaudit.comparison.kept_neighbours`, by
+    scores instead of cosines.
     """
     best = TopK(len(old), n).add(old)
-    new_scores = np.take_along_axis(new, best.columns, axis=1)
     old_last = best.threshold[:, None]
     new_last = TopK(len(new), n).add(new).threshold[:, None]
-    n_reaching_before = np.count_nonzero(old >= old_last - TIE, axis=1)
-    is_above, is_tied = above_and_tied(new, new_last, TIE)
-    chances_if_tied = crowded_chances(
-        n_reaching_before,
-        n_above=np.count_nonzero(is_above, axis=1),
-        n_tied=np.count_nonzero(is_tied, axis=1),
+    fractions_if_tied = tied_fractions(
+        TieCounts.from_values(old, old_last, TIE),
+        TieCounts.from_values(new, new_last, TIE),
         length=n,
     )
+    new_scores = np.take_along_axis(new, best.columns, axis=1)
     is_above, is_tied = above_and_tied(new_scores, new_last, TIE)
-    kept = is_above + is_tied * chances_if_tied[:, None]
+    kept = is_above + is_tied * fractions_if_tied[:, None]
     return float(kept.mean())
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.comparison.crowded import kept_chances
 from embaudit.comparison.fits import CrossFitHalf
+from embaudit.comparison.kept_neighbours import kept_fractions
 from embaudit.comparison.matching import Match, Pairing
 from embaudit.comparison.thresholds import CarriedThreshold, n_displaced, thresholds
 from embaudit.comparison.weights import RowWeights
@@ -164,7 +164,7 @@ class RoleChange:
     """Number of former neighbours that stayed, and that were lost for each reason, over
     all cuts.
 
-    The numbers are fractions if lists are crowded (see `kept_chances`)."""
+    The numbers are fractions if lists are crowded (see `kept_fractions`)."""
     replicates: dict[str, Floats]
     """The mean change and shares of neighbours kept without each of up to 20 groups of
     entities."""
@@ -499,7 +499,7 @@ def _weighted_kept(
     has_list = n_entries > 0
     if not has_list.any():
         return 0.0
-    n_lost = n_entries - kept_chances(former, latter, first).sum(axis=1)
+    n_lost = n_entries - kept_fractions(former, latter, first).sum(axis=1)
     shares_lost = n_lost[has_list] / n_entries[has_list]
     # Weights add up to 1 only up to rounding. If nothing is lost, this is exactly 1.
     return 1.0 - weights.mean(shares_lost, match.before[former.rows[has_list]])
@@ -529,7 +529,7 @@ def _kept(
 ) -> tuple[float, Floats]:
     """Return the share of former neighbours that stayed, and without each group."""
     row, place = np.nonzero(former.indices >= 0)
-    stays = kept_chances(former, latter, first)[row, place]
+    stays = kept_fractions(former, latter, first)[row, place]
     ends = np.column_stack([former.rows[row], former.indices[row, place]])
     share = float(stays.mean()) if len(stays) else 0.0
     return share, leave_out_means(stays, ends, groups)
@@ -609,6 +609,6 @@ def neighbour_counts(
     for start, end in ((0, 4), (1, 3), gauged_step):
         old, new = in_order[start], in_order[end]
         is_entry = old.indices >= 0
-        n_lost.append(float((1 - kept_chances(old, new, first))[is_entry].sum()))
+        n_lost.append(float((1 - kept_fractions(old, new, first))[is_entry].sum()))
     n_former = float(np.count_nonzero(former.indices >= 0))
     return n_former, n_lost[0], n_lost[1], n_lost[2]

@@ -180,6 +180,11 @@ class NeighbourLists:
         # NaN, the cosine of a missing entry, is not below the tolerance.
         return np.asarray(self.cosines[:, -1] - self.runner_up <= tie)
 
+    @property
+    def last_cosines(self) -> Vector:
+        """(m,) cosine of the last entry of each list; inf for an empty list."""
+        return np.asarray(np.nan_to_num(self.cosines, nan=np.inf).min(axis=1))
+
     def first(self, n: int) -> NeighbourLists:
         """Return the first `n` entries of each list."""
         if n >= self.indices.shape[1]:
@@ -263,13 +268,7 @@ class NeighbourLists:
         >>> neighbours(x, 1).kept_in(neighbours(x[[0, 2, 1, 3]], 1)).ravel().tolist()
         [True, True, True, True]
         """
-        if not np.array_equal(self.rows, other.rows):
-            others = counted(len(other.rows), "other row")
-            raise must_be(
-                "the compared lists",
-                "lists of the same rows",
-                f"lists of {counted(len(self.rows), 'row')} and of {others}",
-            )
+        self._require_rows_of(other)
         is_entry = self.indices >= 0
         # Compare with one column of the other lists at a time, because all at once
         # would take m × N × N flags.
@@ -279,11 +278,48 @@ class NeighbourLists:
         stays &= is_entry
         row, place = np.nonzero(is_entry & ~stays)
         pairs = np.column_stack([self.rows[row], self.indices[row, place]])
-        last = np.nan_to_num(other.cosines, nan=np.inf).min(axis=1)
-        stays[row, place] = (
-            pair_cosines(other.searched, other.searched, pairs) >= last[row] - tie
-        )
+        cosines = pair_cosines(other.searched, other.searched, pairs)
+        stays[row, place] = cosines >= other.last_cosines[row] - tie
         return stays
+
+    def cosines_in(self, other: NeighbourLists) -> Matrix:
+        """Return the cosines of the neighbours in the matrix of other lists.
+
+        Parameters
+        ----------
+        other : NeighbourLists
+            Lists of the same rows in another matrix, in the same order.
+
+        Returns
+        -------
+        array of shape (m, N)
+            -inf without a neighbour, and for a neighbour without direction in the other
+            matrix.
+
+        Examples
+        --------
+        >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+        >>> y = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]])
+        >>> neighbours(x, 1).cosines_in(neighbours(y, 1)).ravel().tolist()
+        [0.0, 0.0, 0.8]
+        """
+        self._require_rows_of(other)
+        row, place = np.nonzero(self.indices >= 0)
+        pairs = np.column_stack([self.rows[row], self.indices[row, place]])
+        found = pair_cosines(other.searched, other.searched, pairs)
+        cosines = np.full(self.indices.shape, -np.inf)
+        cosines[row, place] = np.nan_to_num(found, nan=-np.inf)
+        return cosines
+
+    def _require_rows_of(self, other: NeighbourLists) -> None:
+        """Raise InputError unless other lists belong to the same rows."""
+        if not np.array_equal(self.rows, other.rows):
+            others = counted(len(other.rows), "other row")
+            raise must_be(
+                "the compared lists",
+                "lists of the same rows",
+                f"lists of {counted(len(self.rows), 'row')} and of {others}",
+            )
 
     def overlap(self, other: NeighbourLists, *, tie: float = TIE) -> float:
         """Share of the neighbours that are kept in other lists."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.canonical.identified import prediction_views
-from embaudit.comparison.crowded import kept_chances
+from embaudit.comparison.kept_neighbours import kept_fractions
 from embaudit.comparison.matching import MIN_SHARED, match
 from embaudit.core.checked import (
     RNG,
@@ -797,9 +797,8 @@ def _listed_in_runs(
         representatives = np.arange(n_rows)
     is_listed = np.ones((len(lists), *lists[0].indices.shape), dtype=bool)
     for run, other in enumerate(lists[1:], start=1):
-        # A tied neighbour has a chance below 1 if the list is crowded.
-        chances = kept_chances(lists[0], other, representatives)
-        is_listed[run] = chances == 1
+        # A neighbour that ties in a crowded list is kept in part, and not flagged.
+        is_listed[run] = kept_fractions(lists[0], other, representatives) == 1
     return is_listed
 
 

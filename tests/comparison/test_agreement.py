@@ -86,6 +86,19 @@ def test_the_ranking_overlap_is_the_share_of_the_best_items_that_stay():
     assert result.ranking_overlap == 0.5
 
 
+@pytest.mark.parametrize(("n_tied", "overlap"), [(3, 1.0), (8, 2 / 8)])
+def test_an_item_that_ties_counts_by_its_chance_only_if_many_more_items_tie(
+    n_tied, overlap
+):
+    """One user has eight items. In the second model, the best ones have equal scores."""
+    scores = np.arange(8.0, 0, -1)[:, None]
+    before = FactorModel.from_user_item(np.ones((1, 1)), scores)
+    tied = scores.copy()
+    tied[:n_tied] = 8.0
+    after = FactorModel.from_user_item(np.ones((1, 1)), tied)
+    assert agreement_of(before, after, top_n=2).ranking_overlap == overlap
+
+
 def test_a_list_is_shorter_than_the_number_of_items():
     assert agreement_of(BEFORE, AFTER, top_n=10).top_n == 2
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from embaudit.comparison.crowded import kept_chances
+from embaudit.comparison.kept_neighbours import kept_fractions
 from embaudit.linalg.nearest import NeighbourLists, neighbours
 
 QUERY = 0
@@ -55,10 +55,10 @@ def test_in_a_crowded_list_a_tied_neighbour_counts_by_its_chance(
     length = 4
     before = list_of_query(IN_ORDER, length)
     crowded = with_tie(n_above, n_tied)
-    chances = kept_chances(before, list_of_query(crowded, length), EACH_ROW)
+    fractions = kept_fractions(before, list_of_query(crowded, length), EACH_ROW)
     expected = listed_shares(crowded, length)[before.indices]
-    np.testing.assert_allclose(chances, expected)
-    assert chances.min() < 1
+    np.testing.assert_allclose(fractions, expected)
+    assert fractions.min() < 1
 
 
 @pytest.mark.parametrize(("n_tied", "is_crowded"), [(5, False), (6, True)])
@@ -69,13 +69,13 @@ def test_a_list_is_crowded_if_more_than_twice_as_many_rows_reach_its_last_entry(
     before = list_of_query(IN_ORDER, length)
     # Three rows are above the last entry, so 8 or 9 rows reach it.
     after = list_of_query(with_tie(3, n_tied), length)
-    is_uncertain = kept_chances(before, after, EACH_ROW) < 1
+    is_uncertain = kept_fractions(before, after, EACH_ROW) < 1
     assert is_uncertain.tolist() == [[False, False, False, is_crowded]]
 
 
 def test_a_list_is_not_crowded_if_as_many_rows_tied_before() -> None:
     lists = list_of_query(with_tie(0, 12), 4)
-    assert (kept_chances(lists, lists, EACH_ROW) == 1).all()
+    assert (kept_fractions(lists, lists, EACH_ROW) == 1).all()
 
 
 def test_a_lost_neighbour_is_lost_in_a_crowded_list_too() -> None:
@@ -83,8 +83,8 @@ def test_a_lost_neighbour_is_lost_in_a_crowded_list_too() -> None:
     angles = with_tie(1, 10)
     # Row 2 becomes the farthest row; rows 3 and 4 tie with eight others.
     angles[1] = 1.5
-    chances = kept_chances(before, list_of_query(angles, 4), EACH_ROW)
-    assert chances.tolist() == [[1.0, 0.0, 1 / 3, 1 / 3]]
+    fractions = kept_fractions(before, list_of_query(angles, 4), EACH_ROW)
+    assert fractions.tolist() == [[1.0, 0.0, 1 / 3, 1 / 3]]
 
 
 def test_duplicates_and_rows_without_direction_do_not_crowd_a_list() -> None:
@@ -102,4 +102,35 @@ def test_duplicates_and_rows_without_direction_do_not_crowd_a_list() -> None:
     before = neighbours(rows_before, length, rows=[QUERY], first=representatives)
     after = neighbours(rows, length, rows=[QUERY], first=representatives)
     assert after.end_in_tie().all()
-    assert (kept_chances(before, after, representatives) == 1).all()
+    assert (kept_fractions(before, after, representatives) == 1).all()
+
+
+def test_a_neighbour_without_direction_in_the_new_model_is_lost() -> None:
+    length = 4
+    before = list_of_query(IN_ORDER, length)
+    rows = rows_at(IN_ORDER)
+    rows[2] = 0
+    after = neighbours(rows, length, rows=[QUERY])
+    fractions = kept_fractions(before, after, EACH_ROW)
+    assert fractions.tolist() == [[1.0, 0.0, 1.0, 1.0]]
+
+
+def test_a_list_that_is_not_full_keeps_all_rows_that_have_a_direction() -> None:
+    length = 4
+    before = list_of_query(with_tie(0, 12), length)
+    rows = rows_at(IN_ORDER)
+    rows[3:] = 0
+    after = neighbours(rows, length, rows=[QUERY])
+    fractions = kept_fractions(before, after, EACH_ROW)
+    assert fractions.tolist() == [[1.0, 1.0, 0.0, 0.0]]
+
+
+def test_a_query_without_direction_keeps_no_neighbour() -> None:
+    length = 4
+    rows = rows_at(IN_ORDER)
+    rows[QUERY] = 0
+    after = neighbours(rows, length, rows=[QUERY])
+    fractions = kept_fractions(list_of_query(IN_ORDER, length), after, EACH_ROW)
+    assert (fractions == 0).all()
+    # Without an old list, no neighbour can be kept.
+    assert (kept_fractions(after, after, EACH_ROW) == 0).all()
