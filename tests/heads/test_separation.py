@@ -86,3 +86,14 @@ def test_inputs_whose_labels_are_always_separable_exclude_nothing():
 def test_a_single_label_excludes_nothing():
     model = FactorModel.from_softmax([[1.0]], embeddings=[[1.0], [2.0]])
     assert not excludes_minimum(model)
+
+
+@pytest.mark.parametrize("link", ["softmax", "sigmoid"])
+@pytest.mark.parametrize("scale", [10.0, 300.0, 1000.0])
+def test_heads_whose_other_probabilities_underflow_to_zero_are_excluded(link, scale):
+    """At a scale of 1000, e^-1000 is 0 in float64, and so is every shortfall."""
+    rows = [[scale], [-scale]]
+    inputs = [[1.0], [-1.0], [2.0]]
+    assert excludes_minimum(
+        FactorModel.from_softmax(rows, embeddings=inputs, link=link)
+    )
