@@ -17,21 +17,21 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import row_correlations, unlike_rows
 from embaudit.model.side import Side
 
-SAMPLED = 100
+SAMPLE_SIZE = 100
 """Largest number of rows per side in the recorded sample of scores."""
 MIN_SHARED = 6
 """Rows of each side that two models must share for their scores to be compared."""
-SAME = 0.5
+LOWEST_CORRELATION = 0.5
 """Smallest correlation with the scores of a baseline that is not reported.
 
 Models trained with another seed reach 0.9 and more; shuffled rows, or another side,
 leave 0."""
-FEWEST_ROWS = 4
+FEWEST_MOVED_ROWS = 4
 """Smallest number of a side's sampled rows with other scores that is reported.
 
 Another seed moves one of 100 rows. If a tenth of the rows is shuffled, 97 of 100
 samples hold at least 4 of them."""
-SHARE_OF_ROWS = 0.03
+SHARE_OF_MOVED_ROWS = 0.03
 """Share of a side's sampled rows with other scores above which they are reported."""
 
 
@@ -57,7 +57,7 @@ class ScoreChange:
     @property
     def is_same_on_average(self) -> bool:
         """True if the scores of rows correlate by 0.5 or more on average."""
-        return reaches(self.correlation, SAME)
+        return reaches(self.correlation, LOWEST_CORRELATION)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def moved_rows(model: FactorModel, change: ScoreChange) -> list[MovedRows]:
     moved = []
     for name in model.sides:
         n, n_rows = counts[name]
-        if n >= FEWEST_ROWS and n > SHARE_OF_ROWS * n_rows:
+        if n >= FEWEST_MOVED_ROWS and n > SHARE_OF_MOVED_ROWS * n_rows:
             side = model.side(name)
             n_zero = len(side) - len(side.directed)
             moved.append(MovedRows(n, n_rows, side.title, n_zero))
@@ -239,7 +239,7 @@ def _sampled(side: Side) -> Indices:
 
     ids = np.arange(len(side)) if side.ids is None else np.asarray(side.ids)
     hashes = hash_array(ids.astype(object) if ids.dtype.kind in "US" else ids)
-    return np.sort(np.argsort(hashes, kind="stable")[:SAMPLED])
+    return np.sort(np.argsort(hashes, kind="stable")[:SAMPLE_SIZE])
 
 
 def _record(

@@ -54,7 +54,7 @@ def log_softmax(scores: Floats) -> Floats:
     return result
 
 
-UNLIKE = 0.3
+UNLIKE_CORRELATION = 0.3
 """Correlation below which two models are taken to predict different things for a row.
 
 If implicit's ALS and BPR are trained again on MovieLens with another seed or a
@@ -123,7 +123,7 @@ def _standardised(scores: Floats) -> Floats:
 
 
 def _are_unlike(first: Floats, second: Floats) -> Flags:
-    """Return True for each row whose cosine in the two tables is below `UNLIKE`."""
+    """Flag rows whose cosine in the two tables is below `UNLIKE_CORRELATION`."""
     n_rows, n_others = first.shape
     if n_others < MIN_OTHERS:
         return np.zeros(n_rows, dtype=bool)
@@ -131,7 +131,9 @@ def _are_unlike(first: Floats, second: Floats) -> Flags:
     squares_first = np.einsum("ij,ij->i", first, first)
     squares_second = np.einsum("ij,ij->i", second, second)
     # A row that does not vary has 0 on both sides of the inequality.
-    return np.asarray(products < UNLIKE * np.sqrt(squares_first * squares_second))
+    return np.asarray(
+        products < UNLIKE_CORRELATION * np.sqrt(squares_first * squares_second)
+    )
 
 
 def _inversion_gap(before: Floats, after: Floats) -> float:

@@ -49,10 +49,17 @@ import embaudit as ea
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.finding import Kind, Severity
 from embaudit.auditing.findings import conclusions
-from embaudit.auditing.identity import ScoreChange
+from embaudit.auditing.identity import (
+    FEWEST_MOVED_ROWS,
+    LOWEST_CORRELATION,
+    SHARE_OF_MOVED_ROWS,
+    ScoreChange,
+)
 from embaudit.auditing.near_duplicates import NearDuplicates
 from embaudit.auditing.traits import CommonDirection, Hubs
+from embaudit.core.words import percent
 from embaudit.model import FactorModel
+from embaudit.model.equivalence import UNLIKE_CORRELATION
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.trainings import StatedTraining
 from embaudit.movements.neighbourhoods import NearestChanged
@@ -352,6 +359,20 @@ def test_more_than_3_users_and_3_percent_with_other_scores_are_an_issue(
     change = ScoreChange(n_rows, 20, 0.9, n_moved, 0)
     found = of_code("EMB002", evidence(MODEL, score_change=change))
     assert [one.value for one in found] == ([n_moved / n_rows] if raised else [])
+
+
+def test_the_explanation_of_emb002_states_the_limits_that_decide():
+    explanation = CODES["EMB002"].reported
+    assert f"less than {LOWEST_CORRELATION:g} on average" in explanation
+    assert f"more than {percent(SHARE_OF_MOVED_ROWS)} of the rows" in explanation
+    assert f"at least {FEWEST_MOVED_ROWS} rows" in explanation
+    assert f"less than {UNLIKE_CORRELATION:g}." in explanation
+
+
+def test_the_text_of_emb002_states_the_correlation_of_a_row_with_other_scores():
+    change = ScoreChange(99, 20, 0.9, moved_rows=4)
+    (finding,) = of_code("EMB002", evidence(MODEL, score_change=change))
+    assert f"correlate by less than {UNLIKE_CORRELATION:g}" in finding.text
 
 
 @pytest.mark.parametrize(("n_zero", "severity"), [(9, "tip"), (10, "issue")])
