@@ -95,7 +95,7 @@ class Scope:
         return f"all {self.models}"
 
 
-AT_HAND = Scope("this model")
+THIS_MODEL = Scope("this model")
 """The scope of findings about the rows as stored."""
 
 

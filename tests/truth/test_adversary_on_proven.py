@@ -19,7 +19,7 @@ from adversary import break_claim, other_temperatures
 from proven_models import KINDS, proven_model
 
 from embaudit import audit
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
 from embaudit.model import Equivalence, FactorModel
@@ -539,7 +539,7 @@ def test_no_equivalent_model_breaks_a_sentence_called_proven(number):
 
 
 def sentence(text="", role="right"):
-    return Finding("", Severity.NOTE, Kind.PROVEN, AT_HAND, "", text, role=role)
+    return Finding("", Severity.NOTE, Kind.PROVEN, THIS_MODEL, "", text, role=role)
 
 
 def test_the_adversary_breaks_false_sentences():

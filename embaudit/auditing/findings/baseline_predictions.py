@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.identity import (
     FEWEST_MOVED_ROWS,
     LOWEST_CORRELATION,
@@ -120,7 +120,7 @@ def _finding(*, rows: str, value: float, summary: str, text: str) -> Finding:
         code=ENTRY.name,
         severity=Severity.ISSUE,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=rows,
         # The answer of the audit repeats this phrase. `verify` recomputes the answer
         # without the baseline, so the phrase holds no number of the comparison.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.diagnosis import given_side
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.core.words import drawn_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             code=ENTRY.name,
             severity=Severity.TIP,
             kind=Kind.MEASURED,
-            scope=AT_HAND,
+            scope=THIS_MODEL,
             rows=f"{item} rows",
             role=traits.role,
             value=dimensions.effective_rank,

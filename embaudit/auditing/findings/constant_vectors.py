@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.findings.constant_columns import constant_columns
 from embaudit.canonical import hidden_biases
 
@@ -53,7 +53,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         code=ENTRY.name,
         severity=Severity.TIP,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"{item} rows",
         role="right",
         value=biases[0].value,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.effect import CHANGED
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.samples import lists_of, pairs_of
 from embaudit.auditing.wording import Nouns
 from embaudit.core.ties import reaches
@@ -100,7 +100,7 @@ def _reported(evidence: Evidence, gap: PenaltyGap, stretch: float) -> Finding:
         code=ENTRY.name,
         severity=Severity.ISSUE if gap.is_far else Severity.TIP,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=nouns.cosines,
         role=movement.role,
         value=changed if reaches(changed, CHANGED) else movement.mean_abs,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 
 if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
@@ -51,7 +51,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         code=ENTRY.name,
         severity=Severity.ISSUE,
         kind=Kind.ASSUMED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows="the declared training",
         title=f"you declared {model.objective}, but {model.overruled}",
         text=(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.diagnosis import Missing
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.wording import Nouns
 from embaudit.canonical.quadratic_forms import LARGEST_SHOWN
 from embaudit.core.words import counted, drawn_of
@@ -107,7 +107,7 @@ def unit_sides(evidence: Evidence) -> Iterator[Finding]:
         code="unit_sides",
         severity=Severity.NOTE,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows="rows of both sides",
         text=(
             "All rows of both sides have length 1, so dot products and cosines are the "
@@ -149,7 +149,7 @@ def _undecided(
         code=code,
         severity=Severity.NOTE,
         kind=kind,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=Nouns.from_model(evidence.model, evidence.role).cosines,
         text=text,
     )

@@ -7,7 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.diagnosis import gains_decide
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Scope, Severity
 from embaudit.auditing.findings.folded_norm import keeping_labels
 from embaudit.auditing.findings.mean_row import (
     cosines_of,
@@ -243,7 +243,7 @@ def tied(evidence: Evidence) -> Iterator[Finding]:
             f"separate table for the {noun}, because the inputs share this one."
         )
     else:
-        code, kind, scope = "tying_contradicted", Kind.MEASURED, AT_HAND
+        code, kind, scope = "tying_contradicted", Kind.MEASURED, THIS_MODEL
         text = (
             f"config.json ties the {noun} to the input embeddings, but the checkpoint "
             "stores two tables that differ. Transformers 5 reads two tables, and so "

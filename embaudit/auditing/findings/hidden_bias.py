@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.findings.constant_columns import constant_columns
 from embaudit.canonical import HiddenBias, hidden_biases
 from embaudit.model import OPPOSITE, FactorModel, SideName
@@ -103,7 +103,7 @@ def _reported(
         code=ENTRY.name,
         severity=Severity.TIP,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"{item}-{item} cosines",
         role=other,
         value=value,

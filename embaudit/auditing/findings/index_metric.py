@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.wording import is_head
 from embaudit.core.words import percent
 from embaudit.serving.index_metric import (
@@ -88,7 +88,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             code="served",
             severity=Severity.NOTE,
             kind=Kind.MEASURED,
-            scope=AT_HAND,
+            scope=THIS_MODEL,
             rows=rows,
             value=lists.changed,
             text=text,
@@ -100,7 +100,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         code=ENTRY.name,
         severity=Severity.ISSUE if is_known else Severity.TIP,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=rows,
         value=lists.changed,
         title=_title(served, lists),
@@ -143,7 +143,7 @@ def _not_compared(evidence: Evidence, stated: Metric) -> Finding:
         code="not_compared",
         severity=Severity.NOTE,
         kind=Kind.UNDECIDED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"{title} lists",
         text=(
             f"Metric of the index: {stated}. Its lists are not compared with those of "
@@ -165,7 +165,7 @@ def _ask(evidence: Evidence) -> Iterator[Finding]:
         code="not_served",
         severity=Severity.NOTE,
         kind=Kind.UNDECIDED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"{model.title('left')} → {model.title('right')} lists",
         text="Served from an index? `--served cosine`, `dot` or `l2` checks its lists.",
     )

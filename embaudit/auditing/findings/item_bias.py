@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.wording import is_head
 from embaudit.core.words import counted
 
@@ -69,7 +69,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         code=ENTRY.name,
         severity=Severity.TIP,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"the {item} bias",
         role="right",
         value=spread,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.effect import HANDFUL
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.near_duplicates import NEAR
 from embaudit.core.ties import exceeds, reaches
 from embaudit.core.words import counted, row_called
@@ -91,7 +91,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             code=ENTRY.name,
             severity=Severity.TIP,
             kind=Kind.MEASURED,
-            scope=AT_HAND,
+            scope=THIS_MODEL,
             rows=f"{item}s",
             role=traits.role,
             value=near.share,

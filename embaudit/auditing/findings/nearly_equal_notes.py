@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import Nouns
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def noise(evidence: Evidence) -> Iterator[Finding]:
         code="stable",
         severity=Severity.NOTE,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"the {near.n} nearest {nouns.items} by prediction cosine",
         role=near.role,
         value=near.stable_share,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.diagnosis import Agreement, agreement_of, given_side
 from embaudit.auditing.effect import changes_lists
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Scope, Severity
 from embaudit.auditing.samples import lists_of, pairs_of
 from embaudit.auditing.wording import Nouns, is_alone, prediction_noun
 from embaudit.core.words import counted, percent
@@ -68,7 +68,7 @@ def one_side(evidence: Evidence) -> Iterator[Finding]:
         code="one_side",
         severity=Severity.NOTE,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=items,
         text=f"Only {items} were loaded.",
     )
@@ -83,7 +83,7 @@ def given_inputs(evidence: Evidence) -> Iterator[Finding]:
         code="data",
         severity=Severity.NOTE,
         kind=Kind.ASSUMED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=nouns.cosines,
         role="left",
         text=(

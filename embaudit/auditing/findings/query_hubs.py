@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.core.words import counted, percent
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         code=ENTRY.name,
         severity=Severity.TIP,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"{reach.item} lists of queries",
         value=reach.filled,
         title=(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.effect import is_effect
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.core.words import counted
 from embaudit.model import SideName
 
@@ -81,7 +81,7 @@ def _rows_of_zeros(
         code=ENTRY.name,
         severity=_severity(n_zero, n_rows),
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"{title}s",
         role=side,
         value=float(n_zero),
@@ -104,7 +104,7 @@ def _rows_at_the_mean(
         code=ENTRY.name,
         severity=_severity(n_at_mean, n_rows),
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"{title}s",
         role=side,
         value=float(n_at_mean),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.spaces import USUAL_DEVIATION
 from embaudit.core.words import drawn_of, percent, visible
 
@@ -98,7 +98,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             code=ENTRY.name,
             severity=severity,
             kind=Kind.MEASURED,
-            scope=AT_HAND,
+            scope=THIS_MODEL,
             rows=f"{evidence.model.title(traits.role)} rows",
             role=traits.role,
             value=spaces.across,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.core.words import counted, row_called
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             code=ENTRY.name,
             severity=Severity.TIP,
             kind=Kind.MEASURED,
-            scope=AT_HAND,
+            scope=THIS_MODEL,
             rows=f"{model.title(role)}s",
             role=role,
             value=float(len(short)),

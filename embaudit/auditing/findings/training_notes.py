@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.diagnosis import Case
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Scope, Severity
 from embaudit.auditing.wording import Nouns, is_alone
 from embaudit.core.words import counted
 
@@ -26,7 +26,7 @@ def made_of_predictions(evidence: Evidence) -> Iterator[Finding]:
         code="made",
         severity=Severity.NOTE,
         kind=Kind.ASSUMED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=Nouns.from_model(evidence.model, diagnosis.role).cosines,
         role=diagnosis.role,
         text="These vectors were made to hold the cosines of a model's predictions.",
@@ -95,7 +95,7 @@ def second_table(evidence: Evidence) -> Iterator[Finding]:
         code="second_table",
         severity=Severity.NOTE,
         kind=Kind.ASSUMED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=Nouns.from_model(evidence.model, diagnosis.role).cosines,
         role=diagnosis.role,
         text=(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.wording import is_alone
 from embaudit.core.words import counted
 from embaudit.model import Equivalence
@@ -78,7 +78,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             code=ENTRY.name,
             severity=Severity.TIP,
             kind=Kind.MEASURED,
-            scope=AT_HAND,
+            scope=THIS_MODEL,
             rows=f"{item} rows",
             role=traits.role,
             value=traits.off_unit,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.core.words import percent
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
             code="queries",
             severity=Severity.NOTE,
             kind=Kind.MEASURED if is_decided else Kind.UNDECIDED,
-            scope=AT_HAND,
+            scope=THIS_MODEL,
             rows=rows,
             value=reach.share_unreached,
             text=reach.on_reach,
@@ -87,7 +87,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
         code=ENTRY.name,
         severity=Severity.TIP,
         kind=Kind.MEASURED,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=rows,
         value=reach.share_unreached,
         title=(

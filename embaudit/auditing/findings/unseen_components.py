@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.diagnosis import given_side, is_unseen_noticed
 from embaudit.auditing.effect import MOVES, changes_lists
 from embaudit.auditing.entry import Entry
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.auditing.samples import lists_of, pairs_of
 from embaudit.canonical.row_span import reached_space
 from embaudit.core.ties import reaches
@@ -94,7 +94,7 @@ def _reported(evidence: Evidence, movement: Movement, side: SideName) -> Finding
         code=ENTRY.name,
         severity=Severity.ISSUE if is_issue else Severity.TIP,
         kind=Kind.PROVEN,
-        scope=AT_HAND,
+        scope=THIS_MODEL,
         rows=f"{item}-{item} cosines",
         role=movement.role,
         value=value,

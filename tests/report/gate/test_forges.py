@@ -10,7 +10,7 @@ import pytest
 from embaudit.auditing.answer import Answer
 from embaudit.auditing.catalogue import CODES
 from embaudit.auditing.certainty import Certainty
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.core.answer_word import AnswerWord
 from embaudit.report.gate.forges import junit, markdown
 from embaudit.report.gate.gate import Baseline, Gate
@@ -31,7 +31,7 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
             code,
             severity,
             Kind.MEASURED,
-            AT_HAND,
+            THIS_MODEL,
             "rows",
             text,
             0.2,

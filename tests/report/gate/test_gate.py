@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.finding import THIS_MODEL, Finding, Kind, Severity
 from embaudit.errors import InputError
 from embaudit.report.gate.gate import Baseline, Gate
 
@@ -21,7 +21,7 @@ def finding(code="EMB401", severity=TIP, value=0.2, role="right"):
         code,
         severity,
         Kind.MEASURED,
-        AT_HAND,
+        THIS_MODEL,
         "item rows",
         text,
         value,
