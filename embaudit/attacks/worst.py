@@ -455,7 +455,11 @@ def _list_sample(
     A rival is a row outside a list that may replace one of its entries.
     """
     if role == "cross":
-        raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
+        raise must_be(
+            "role",
+            '"left" or "right", because neighbour lists hold rows of one side',
+            repr(role),
+        )
     side = model.side(role)
     sample = np.sort(draw.permutation(len(side))[:n_rows])
     affine = group if isinstance(group, Affine) else None

@@ -576,7 +576,7 @@ def _parts_of(
         return Parts.from_files(intake.rows_of_files)
     if not is_one_table:
         kind = "a softmax head" if model.left_side is None else "a model of two sides"
-        raise must_be("by", "left out unless the model is one table of vectors", kind)
+        raise must_be("by", "omitted unless the model is one table of vectors", kind)
     if isinstance(by, Parts):
         return by
     if isinstance(by, str):

@@ -185,7 +185,7 @@ def equivalent_models(
     if not models:
         raise must_be(
             parameter,
-            f"a family that keeps the {model.predicts.title} of this model",
+            f"a family of gauges that keeps the {model.predicts.title} of this model",
             ", ".join(map(str, groups)),
         )
     if basis is None:

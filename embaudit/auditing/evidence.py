@@ -259,8 +259,8 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     >>> default_roles(FactorModel.from_vectors([[1.0, 2.0]]))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a model to audit must be one with at least two rows that
-    are not zero on one side; got FactorModel(1 item, 2 dimensions, ...); if its columns
+    embaudit.errors.InputError: one side of a model to audit must be a table with at
+    least two nonzero rows; got FactorModel(1 item, 2 dimensions, ...); if its columns
     are the entities, read it with transpose='right'.
     """
     rows = {side: len(model.side(side).directed) for side in model.sides}
@@ -273,8 +273,8 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
                 Option("transpose", "right"),
             )
         raise must_be(
-            "a model to audit",
-            "one with at least two rows that are not zero on one side",
+            "one side of a model to audit",
+            "a table with at least two nonzero rows",
             f"{model!r}",
             remedy,
         )
@@ -307,7 +307,7 @@ def require_roles(
     if roles is not None:
         selected = tuple(dict.fromkeys(model.role(name) for name in roles))
     if not selected:
-        raise must_be("roles", "one or more of " + ", ".join(possible), "none")
+        raise must_be("roles", "one or more of " + ", ".join(possible), "an empty list")
     for role in selected:
         require_one_of(role, "role", possible)
     if primary_role is not None:

@@ -324,8 +324,8 @@ def declare(
         return model
     if model.link.name != "softmax":
         raise must_be(
-            "a soft-cap or normalisation",
-            "declared for a softmax head",
+            "a soft cap or a normalisation",
+            "declared for softmax heads only",
             f"a model with {model.link.name} link",
         )
     if soft_cap is None:

@@ -281,7 +281,9 @@ def audit_lora(
     if a is not None:
         given = (source, a)
     elif hasattr(source, "shape"):
-        raise must_be("a", "the factor A, if the first argument is B", "none")
+        raise must_be(
+            "a", "the factor A, because the first argument is the factor B", "None"
+        )
     if n_neighbours is not None:
         as_count(n_neighbours, "n_neighbours")
     as_count(n_lists, "n_lists")

@@ -249,7 +249,7 @@ def verify(
             "by",
             "given, because the audit compared parts of the rows by "
             f"{_shown(options.by)}",
-            "nothing",
+            "None",
             Sentence(
                 "name the part of each row, or give {} with that column",
                 Option("items"),
@@ -381,13 +381,16 @@ def score_change_since(
         change = score_change(sample, audited.score_sample)
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise must_be(
-            "score_sample of the baseline", "scores of an audit", "other content"
+            "score_sample of the baseline",
+            "scores that `embaudit audit` wrote",
+            "other content",
+            REMEDY,
         ) from error
     if change is None:
         raise must_be(
             "score_sample of the baseline",
             "scores of at least 6 rows per side that are also in the model",
-            "none" if sample is None else "scores of other rows",
+            "no scores" if sample is None else "scores of other rows",
             "name the baseline that the audit was made with",
         )
     return change
@@ -467,13 +470,16 @@ def equivalent_of(
     declared_model = _declared(model, options)
     if record["input"].get("fingerprint") != fingerprint(declared_model):
         raise must_be(
-            "the model", "the audited model", "a model with another fingerprint"
+            "the model",
+            "the audited model",
+            "a model with another fingerprint",
+            "give the file that was audited, and read it with the same options",
         )
     audited = audit(model, options=options, rng=seed)
     if audited.whole is not None:
         raise must_be(
             "the audit",
-            "of all rows",
+            "an audit of all rows",
             "an audit of a sample, whose equivalent models change only the sampled "
             "rows",
             "choose a family of gauges instead",
@@ -520,8 +526,8 @@ def _queries(
     if options.queries_name == IN_MEMORY:
         raise must_be(
             "queries",
-            "given, because the audit had queries in memory",
-            "nothing",
+            "given, because the audit used queries from memory",
+            "None",
             "pass the same vectors",
         )
     return options.queries

@@ -93,19 +93,19 @@ def _shared_names(
     }
     unshared = {side: _listed_names(names) for side, names in only_in.items() if names}
     if unshared and missing == "error":
-        got = [f"only {side} has {names}" for side, names in unshared.items()]
+        got = [f"{names} in {side} only" for side, names in unshared.items()]
         raise must_be(
-            "x and y",
-            "of the same keys",
+            "the keys of x and y",
+            "the same",
             ", ".join(got),
             Sentence(
-                "rename them, or compare what both have with {}",
+                "rename them, or compare only the shared keys with {}",
                 Option("missing", "skip"),
             ),
         )
     shared = [(name, name) for name in names_of_x if name in y.tensors]
     if not shared:
-        raise must_be("x and y", "of at least one common key", "none")
+        raise must_be("the number of keys in both x and y", "at least 1", 0)
     notes = [f"{side} alone has {names}: left out" for side, names in unshared.items()]
     return shared, notes
 
@@ -125,7 +125,7 @@ def _shared_tensors(
         if shape != shape_in_y:
             raise must_be(
                 f"x and y at {name!r}" if name else "x and y",
-                "of one shape",
+                "of the same shape",
                 f"{shape} and {shape_in_y}",
                 "transpose or slice one of them",
             )
@@ -252,7 +252,7 @@ def _by_pattern(
     if len(unused) == len(patterns):
         raise must_be(
             "blocks",
-            "of patterns that match some name",
+            "a list of patterns that match names",
             ", ".join(unused),
             f"the names are {_listed_names(all_names)}",
         )
@@ -288,7 +288,7 @@ def _by_label(x: Readable, y: Readable, labels: Any) -> Blocks:
     x_entries = np.ravel(x[UNNAMED]).astype(np.float64)
     y_entries = np.ravel(y[UNNAMED]).astype(np.float64)
     if len(flat) != len(x_entries):
-        allowed = f"one for each of the {len(x_entries)} entries"
+        allowed = f"a list of {len(x_entries)} labels, one per entry"
         raise must_be("labels", allowed, len(flat))
     for side, entries in (("x", x_entries), ("y", y_entries)):
         if not np.isfinite(entries).all():
@@ -317,7 +317,7 @@ def _require_norms(sums: Floats) -> None:
                 f"from {SMALLEST_MAGNITUDE:g} to {LARGEST_MAGNITUDE:g}",
                 f"{norm:.2g}",
                 f"divide {side} by a constant, which changes no cosine; a zero vector "
-                "has none",
+                "has no cosine",
             )
 
 

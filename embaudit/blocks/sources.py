@@ -92,11 +92,11 @@ def as_source(values: Any, side: str) -> Readable:
             raise must_be(
                 f"the names in {side}",
                 "unique once nested keys are joined by a dot",
-                "one of them twice",
+                "the same name twice",
             )
         source = Memory(arrays)
     if not any(tensor.size for tensor in source.tensors.values()):
-        raise must_be(side, "at least one array with an entry", "nothing")
+        raise must_be(side, "one or more arrays with at least one entry", "no entries")
     for name, tensor in source.tensors.items():
         if not tensor.is_real:
             # A format that refuses the array itself names the remedy.

@@ -60,11 +60,9 @@ def require_both_sides(model: FactorModel, purpose: str) -> None:
             Option("states"),
         )
     raise InputError(
-        "{} must be read from the predictions, {} against {}; got {} factors only; "
-        "add the {}s with {} when the model is read.",
+        "{} must be computed from the factors of both sides; got {} factors only; "
+        "add the {}s with {} when the model is loaded.",
         purpose,
-        users,
-        items,
         items,
         users,
         options,
@@ -445,8 +443,8 @@ def form_of_moments(
     rank = _count_above(s, resolution)
     if rank == 0:
         raise InputError(
-            "the scores must differ from zero; got factors whose products all vanish; "
-            "check the input."
+            "at least one score must differ from zero; got factors whose products are "
+            "all zero; check the input."
         )
     return CanonicalForm(
         singular_values=frozen(s),
@@ -535,16 +533,16 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
     >>> at_exponent(model.replace(link="cosine"), 0.5)
     Traceback (most recent call last):
         ...
-    embaudit.errors.EquivalenceError: a model at another exponent must predict the same;
-    got one that predicts cosines, which every exponent but its own changes; read its
-    identified cosines instead.
+    embaudit.errors.EquivalenceError: a model at another exponent must keep the
+    predictions; got a model that predicts cosines, which every other exponent changes;
+    use its identified cosines instead.
     """
     require_exponent(exponent)
     require_both_sides(model, "a model at another exponent")
     if model.predicts is Equivalence.COSINES:
         raise EquivalenceError(
-            "a model at another exponent must predict the same; got one that predicts "
-            "cosines, which every exponent but its own changes; read its identified "
+            "a model at another exponent must keep the predictions; got a model that "
+            "predicts cosines, which every other exponent changes; use its identified "
             "cosines instead."
         )
     return model_at(model, exponent, canonical_form(model))

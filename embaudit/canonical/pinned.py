@@ -125,9 +125,9 @@ def pinned_test(
     if model.compared is None and not model.link.unit_sides:
         raise must_be(
             "the link",
-            "one that divides rows by their length",
+            "a link that divides rows by their lengths",
             model.link.name,
-            "read `audit` instead",
+            "use `audit` instead",
         )
     if not is_number(max_condition) or max_condition <= 1:
         raise must_be("max_condition", "a number above 1", repr(max_condition))

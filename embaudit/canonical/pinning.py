@@ -301,9 +301,9 @@ class Pinning(Result):
             return model.replace(**{**rows, **changed})
         if self.witness is None:
             raise must_be(
-                "an equivalent model",
-                "asked for where one was found",
-                f"none: {self.status}, as {self.because}",
+                "twin",
+                "called on a result that found an equivalent model",
+                f"a result without one: {self.status}, because {self.because}",
             )
         for side in model.sides:
             moved = self.witness.apply(rows[side], side)

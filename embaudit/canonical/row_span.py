@@ -464,8 +464,8 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum())
     if rank == 0:
         raise InputError(
-            "the scores must differ from zero; got factors whose products all vanish; "
-            "check the input."
+            "at least one score must differ from zero; got factors whose products are "
+            "all zero; check the input."
         )
 
     # If `rank` single columns have all products above the resolution, these columns

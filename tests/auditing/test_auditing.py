@@ -138,7 +138,10 @@ def test_an_audit_of_one_side_measures_the_cosines_of_that_side_alone():
         ({"objective": "magic"}, "objective must be a word of `embaudit explain obj"),
         ({"objective": "clip"}, "link must be cosine for the objective clip"),
         ({"groups": ["magic"]}, "groups must be one of canonical, affine, diagonal, "),
-        ({"roles": []}, "roles must be one or more of right, left, cross; got none."),
+        (
+            {"roles": []},
+            "roles must be one or more of right, left, cross; got an empty list.",
+        ),
         ({"roles": ["movie"]}, 'role must be one of "left" (user), "right" (item)'),
         ({"show": ["film 3"]}, "show must be"),
         ({"final_norm": FinalNorm("rms", [1.0])}, "as wide as the head, 5 dimensions"),

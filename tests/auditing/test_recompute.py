@@ -249,8 +249,11 @@ def test_moved_predictions_that_were_added_by_hand_do_not_free_the_answer(
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        (lambda r: r.update(score_sample=None), "got none"),
-        (lambda r: r.update(score_sample=3), "must be scores of an audit"),
+        (lambda r: r.update(score_sample=None), "got no scores"),
+        (
+            lambda r: r.update(score_sample=3),
+            "must be scores that `embaudit audit` wrote",
+        ),
         (
             lambda r: r["score_sample"].update(left=["x"] * 30),
             "got scores of other rows",

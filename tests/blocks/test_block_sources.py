@@ -67,7 +67,7 @@ def test_patterns_that_match_nothing_are_refused_or_noted(
 ) -> None:
     with pytest.raises(
         InputError,
-        match=r"patterns that match some name; got 'foo\*'; the names are 'emb.weight', ",
+        match=r"patterns that match names; got 'foo\*'; the names are 'emb.weight', ",
     ):
         block_cosines(*pair, "foo*")
     assert "no name matches 'foo*'" in block_cosines(*pair, "foo*,conv").notes
@@ -223,16 +223,21 @@ ONE = {"a": [1.0]}
             {"a": [1.0], "b": [1.0]},
             {"a": [1.0], "c": [1.0]},
             {},
-            "the same keys; got only x has 'b', only y has 'c'",
+            "must be the same; got 'b' in x only, 'c' in y only",
         ),
-        (ONE, {"b": [1.0]}, {"missing": "skip"}, "at least one common key; got none"),
+        (
+            ONE,
+            {"b": [1.0]},
+            {"missing": "skip"},
+            "in both x and y must be at least 1; got 0",
+        ),
         (
             {"a": np.ones((2, 3))},
             {"a": np.ones((3, 2))},
             {},
-            "at 'a' must be of one sh",
+            "at 'a' must be of the same sh",
         ),
-        ([1.0, 2.0], [1.0], {}, r"must be of one shape; got \(2,\) and \(1,\)"),
+        ([1.0, 2.0], [1.0], {}, r"must be of the same shape; got \(2,\) and \(1,\)"),
         (
             {"a": np.ones(2) * 1j},
             {"a": np.ones(2)},
@@ -248,13 +253,18 @@ ONE = {"a": [1.0]}
             "a in y must be finite",
         ),
         ({"a": [0.0]}, ONE, {}, r"norm of x must be from 1e-100 to 1e\+100; got 0; "),
-        ({}, {}, {}, "x must be at least one array with an entry"),
+        ({}, {}, {}, "x must be one or more arrays with at least one"),
         ({"a": {"b": [1.0]}, "a.b": [1.0]}, {}, {}, "must be unique once nested keys"),
         ([1.0], [1.0], {"missing": "drop"}, "missing must be one of error, skip"),
         ([1.0], [1.0], {"blocks": "layers"}, "must be one of tensors, rows, coord"),
         ([1.0], [1.0], {"blocks": 1.5}, "must be one of tensors, rows, .*; got 1.5"),
         (ONE, ONE, {"blocks": ["a", 3]}, r"must be one of tensors, .*; got \['a', 3\]"),
-        ([1.0, 2.0], [1.0, 2.0], {"blocks": ["a"]}, "one for each of the 2 entries"),
+        (
+            [1.0, 2.0],
+            [1.0, 2.0],
+            {"blocks": ["a"]},
+            "a list of 2 labels, one per entry",
+        ),
     ],
 )
 def test_block_cosines_refuse(x, y, options, sentence) -> None:

@@ -54,7 +54,7 @@ REFUSED = {
         ("model.npz --role magic", "--role must be one of"),
         ("model.npz --served magic", "--served must be one of cosine, dot, l2; got"),
         ("model.npz --groups magic", "one of canonical, affine, diagonal"),
-        ("model.npz --groups translation", "a family that keeps the scores"),
+        ("model.npz --groups translation", "a family of gauges that keeps the scores"),
         ("unit.npy --compared cosine --groups linear", "keeps the cosines"),
         ("model.npz --n-gauges 0", "--n-gauges must be an integer from 1"),
         ("model.npz --n-pairs 0", "--n-pairs must be an integer from 1"),
@@ -91,9 +91,9 @@ REFUSED = {
         ("model.npz --junit films.csv", "overwrite it with --force"),
     ],
     "blocks": [
-        ("x.npz longer.npz", "only y has 'late'"),
-        ("x.npz items.npy", "x and y must be of the same keys"),
-        ("x.npz y.npz --blocks 'none*'", "patterns that match some name; got 'none*'"),
+        ("x.npz longer.npz", "got 'late' in y only"),
+        ("x.npz items.npy", "the keys of x and y must be the same"),
+        ("x.npz y.npz --blocks 'none*'", "patterns that match names; got 'none*'"),
         ("x.npz y.npz --markdown there.md", "overwrite it with --force"),
     ],
     "compare": [
@@ -199,11 +199,11 @@ REFUSED = {
         ),
         (
             "unit.npy --out g.npz --compared cosine --group diagonal",
-            "a family that keeps the cosines",
+            "a family of gauges that keeps the cosines",
         ),
         (
             "items.npy --left-file users.npy --link cosine --group linear --out g.npz",
-            "a family that keeps the cosines",
+            "a family of gauges that keeps the cosines",
         ),
     ],
     "reproduce": [

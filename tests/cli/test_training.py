@@ -22,7 +22,7 @@ def rows(tmp_path, monkeypatch):
 def test_gauges_of_compared_rows_are_rotations(rows, embaudit):
     refused = embaudit("gauge", "rows.npy", "--compared", "dot", "--out", "g.npz")
     assert refused.code == 2
-    assert "a family that keeps the cosines of this model" in refused.err
+    assert "a family of gauges that keeps the cosines of this model" in refused.err
     assert (
         embaudit(
             "gauge",

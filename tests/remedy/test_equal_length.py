@@ -109,7 +109,7 @@ def test_one_side_names_the_vectors_of_the_other(role, words):
             ea.FactorModel.from_vectors(np.eye(4)),
             {},
             InputError,
-            "vectors of equal length must be read from the predictions",
+            "vectors of equal length must be computed from the factors",
         ),
         (random_model(6), {"dimensions": 2}, InputError, "which keep them all; got 2"),
         (

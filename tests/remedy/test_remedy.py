@@ -169,7 +169,7 @@ def test_final_norm_is_folded_into_the_labels_alone(head):
 @pytest.mark.parametrize("kind", ["prediction", "balanced"])
 def test_kinds_that_need_predictions_refuse_one_side_alone(kind):
     one_side = FactorModel.from_vectors([[1.0, 2.0]])
-    sentence = f"{kind} vectors must be read from the predictions.*add the users"
+    sentence = f"{kind} vectors must be computed from the factors.*add the users"
     with pytest.raises(InputError, match=sentence):
         fix(one_side, kind)
 

@@ -543,11 +543,11 @@ def test_an_audit_begins_with_its_answer_and_lists_its_findings(model, answer):
     [
         (
             lambda: ea.pinned_test(balanced_pair()),
-            "the link must be one that divides rows by their length; got identity",
+            "the link must be a link that divides rows by their lengths; got identity",
         ),
         (
             lambda: ea.position(vectors(FIVE_ROWS)),
-            "must be read from the predictions, user against item; "
+            "must be computed from the factors of both sides; "
             "got item factors only; add the users with left",
         ),
         (

@@ -94,7 +94,7 @@ def test_a_scatter_holds_both_cosines_of_every_pair(name):
 def test_a_scatter_needs_two_sides_and_two_rows_with_a_direction():
     with pytest.raises(
         ea.InputError,
-        match=r"^the prediction cosine must be read from the predictions, user",
+        match=r"^the prediction cosine must be computed from the factors of both",
     ):
         ea.plot_prediction_cosines(ea.FactorModel.from_vectors(MODEL.right))
     with pytest.raises(

@@ -541,7 +541,7 @@ HEAD = FactorModel.from_softmax(OLD.right)
             r"has; got 6",
         ),
         (OLD, OLD.replace(left=None, left_ids=None), "must be one of users and items"),
-        (HEAD, HEAD, "aligned vectors must be read from the predictions"),
+        (HEAD, HEAD, "aligned vectors must be computed from the factors"),
         (OLD, OLD.replace(right_ids=np.arange(30) + 500), "the items that both models"),
         (
             OLD.take(right=np.arange(10)),
