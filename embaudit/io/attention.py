@@ -29,7 +29,7 @@ from embaudit.io.layouts.checkpoints.attention_families import (
     ATTENTION_FAMILIES,
     AttentionFamily,
 )
-from embaudit.io.layouts.checkpoints.config import Config, config_of
+from embaudit.io.layouts.checkpoints.config import Config, read_config
 from embaudit.io.layouts.checkpoints.row_names import RowNames, tokens_of
 from embaudit.io.objects.helpers import unwrapped
 from embaudit.model.final_norm import FinalNorm, NormKind
@@ -167,9 +167,8 @@ class AttentionHead:
         """The norm before the attention; None if there is none."""
         if not self.family.norm:
             return None
-        if self.family.norm_is_optional and (
-            self.config.values.get(self.family.norm_is_optional) is False
-        ):
+        flag = self.family.norm_is_optional
+        if flag and self.config.flag(flag) is False:
             return None
         name = f"{self.layer_name}.{self.family.norm}"
         return self._norm(name, self.family.norm_kind, self.n_inputs)
@@ -268,9 +267,12 @@ class AttentionHead:
         require_ordinary(states, f"the tensor {self._tokens_name}")
         if family.scaled_by_width:
             states *= np.sqrt(n_columns)
-        multiplier = self.config.values.get(family.multiplier, 1.0)
-        if family.multiplier and is_number(multiplier):
-            states *= multiplier
+        if family.multiplier:
+            multiplier = self.config.checked(
+                family.multiplier, "a finite number", is_number
+            )
+            if multiplier is not None:
+                states *= multiplier
         for name, row in (
             (family.positions, self._first_position),
             (family.types, 0),
@@ -288,12 +290,14 @@ class AttentionHead:
         """Row of the first position in the embeddings of positions."""
         if not self.family.positions_follow_padding:
             return self.family.first_position
-        padding = self.config.values.get("pad_token_id")
+        padding = self.config.checked(
+            "pad_token_id",
+            "an integer >= 0",
+            lambda number: is_integer(number) and number >= 0,
+        )
         if padding is None:
             # The default of transformers.
             return 2
-        if not is_integer(padding) or padding < 0:
-            raise must_be("pad_token_id of config.json", "an integer", repr(padding))
         return int(padding) + 1
 
     @property
@@ -362,7 +366,7 @@ def _opened(source: object) -> tuple[Readable, Config, str]:
                 "save the network with save_pretrained",
             )
         checkpoint = Safetensors(path)
-        return checkpoint, config_of(checkpoint.path.parent), str(path)
+        return checkpoint, read_config(checkpoint.path.parent), str(path)
     network = unwrapped(source)
     stored: Any = getattr(network, "state_dict", None)
     config: Any = getattr(network, "config", None)
@@ -383,7 +387,7 @@ def _family_of(config: Config, arrays: Readable) -> AttentionFamily:
     InputError
         If the architecture is not known, or compresses keys and values.
     """
-    values = config.values
+    values = config.settings
     if values.get(LATENT) or any("kv_a_proj" in name for name in arrays.tensors):
         raise must_be(
             "the attention",
@@ -432,7 +436,7 @@ def _found(
     _require_known_parts(arrays, family, name)
     n_heads = _count(config, N_HEADS)
     n_key_heads = n_heads
-    if config.values.get("num_key_value_heads") is not None:
+    if config.settings.get("num_key_value_heads") is not None:
         n_key_heads = _count(config, ("num_key_value_heads",))
     if head >= n_heads:
         raise must_be("head", f"from 0 to {n_heads - 1}", head)
@@ -666,12 +670,9 @@ def _count(config: Config, keys: tuple[str, ...]) -> int:
         If there is none, or it is not a positive integer.
     """
     for key in keys:
-        count = config.values.get(key)
-        if count is None:
-            continue
-        if not is_integer(count) or count < 1:
-            raise must_be(f"{key} of config.json", "a positive integer", repr(count))
-        return int(count)
+        count = config.count(key)
+        if count is not None:
+            return count
     raise must_be("config.json", f"one with {keys[0]}", "none")
 
 
@@ -685,7 +686,7 @@ def _width(config: Config, n_columns: int, n_heads: int) -> int:
     """
     width = n_columns // n_heads
     for key in HEAD_WIDTH:
-        if config.values.get(key) is not None:
+        if config.settings.get(key) is not None:
             width = _count(config, (key,))
             break
     if width * n_heads != n_columns:
@@ -717,7 +718,7 @@ def _planes(
         raise must_be(
             "rope_type of config.json", "one of " + ", ".join(ROTATIONS), repr(kind)
         )
-    base = rotation.get("rope_theta", config.values.get("rope_theta"))
+    base = rotation.get("rope_theta", config.settings.get("rope_theta"))
     if base is not None and not (is_number(base) and base > 1):
         # With a base of 1 all planes turn at one speed, and more gauges are free.
         raise must_be("rope_theta of config.json", "a number above 1", repr(base))
@@ -745,7 +746,7 @@ def _is_rotated(config: Config, family: AttentionFamily, layer: int) -> bool:
     if not family.skips_rotations:
         return True
     key = "no_rope_layers"
-    layers = config.values.get(key)
+    layers = config.settings.get(key)
     if not isinstance(layers, list) or layer >= len(layers):
         raise must_be(f"{key} of config.json", "a number per layer", repr(layers))
     # Despite the name of the key, 1 stands for a layer with positions.
@@ -758,12 +759,12 @@ def _rotation(config: Config, layer: int) -> Mapping[str, Any]:
     Newer configurations hold `rope_parameters`, of all layers or by kind of layer, and
     older ones `rope_scaling`.
     """
-    rotation = config.values.get("rope_parameters")
+    rotation = config.settings.get("rope_parameters")
     if rotation is None:
-        rotation = config.values.get("rope_scaling")
+        rotation = config.settings.get("rope_scaling")
     if not isinstance(rotation, Mapping):
         return {}
-    kinds = config.values.get("layer_types")
+    kinds = config.settings.get("layer_types")
     if isinstance(kinds, list) and layer < len(kinds):
         of_kind = rotation.get(kinds[layer]) if isinstance(kinds[layer], str) else None
         if isinstance(of_kind, Mapping):
@@ -775,7 +776,7 @@ def _n_rotated(
     config: Config, family: AttentionFamily, rotation: Mapping[str, Any], width: int
 ) -> int:
     """Return the number of columns that a rotary embedding turns."""
-    values = config.values
+    values = config.settings
     if family.rotary == "pairs" and "rotary_dim" in values:
         number = values["rotary_dim"]
         if number is None:

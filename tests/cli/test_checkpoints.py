@@ -67,6 +67,20 @@ def test_python_and_the_command_record_a_norm_alike(embaudit, folder):
     assert embaudit("verify", "python.json", folder).code == 0
 
 
+@pytest.mark.parametrize("command", ["audit", "formats"])
+def test_a_setting_of_another_type_is_refused_in_one_sentence(
+    embaudit, folder, command
+):
+    settings = {"model_type": "llama", "final_logit_softcapping": "30"}
+    (folder / "config.json").write_text(json.dumps(settings))
+    result = embaudit(command, folder)
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.rstrip().endswith(
+        "final_logit_softcapping of config.json must be a finite number >= 0; got '30'."
+    )
+
+
 def test_tokens_of_a_tokenizer_beside_a_file_are_quoted(embaudit, tmp_path):
     np.save(tmp_path / "v.npy", HEAD)
     (tmp_path / "tokenizer.json").write_text(

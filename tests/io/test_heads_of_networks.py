@@ -84,7 +84,6 @@ def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(
         [name, "XForCausalLM"],
         [],
         None,
-        [3],
     ):
         classifier(tmp_path, 8, "model.shared.weight", architectures=architectures)
         np.testing.assert_array_equal(load(folder).right, WORDS)
@@ -127,7 +126,6 @@ def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
             0.5,
         ),
         ("t5", {}, 1.0),
-        ("t5", {"d_model": 0}, 1.0),
         ("mt5", {"d_model": 16}, 1.0),
     ],
 )

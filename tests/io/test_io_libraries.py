@@ -101,13 +101,18 @@ def test_shards(tmp_path: Path) -> None:
 def test_only_settings_that_no_score_depends_on_may_be_infinite(
     tmp_path: Path, number: str
 ) -> None:
-    save_file({"lm_head.weight": X}, tmp_path / "model.safetensors")
+    norm = np.ones(X.shape[1], dtype=X.dtype)
+    save_file(
+        {"lm_head.weight": X, "model.norm.weight": norm},
+        tmp_path / "model.safetensors",
+    )
     config = tmp_path / "config.json"
     config.write_text(f'{{"final_logit_softcapping": 30.0, "init_range": {number}}}')
     assert load(tmp_path).link == softmax_link(soft_cap=30.0)
     for key in ("final_logit_softcapping", "rms_norm_eps", "logit_scale"):
-        for text in (f'"{key}": {number}', f'"text_config": {{"{key}": {number}}}'):
-            config.write_text(f"{{{text}}}")
+        settings = f'{{"model_type": "cohere", "{key}": {number}}}'
+        for text in (settings, f'{{"text_config": {settings}}}'):
+            config.write_text(text)
             with pytest.raises(InputError, match=f"{key} of config.json must be"):
                 load(tmp_path)
 
@@ -133,5 +138,5 @@ def test_a_cap_in_the_configuration_caps_the_softmax(
         if wrong == "text_config":
             assert load(tmp_path).link == LINKS["softmax"]
         else:
-            with pytest.raises(InputError, match="soft_cap must be a positive number"):
+            with pytest.raises(InputError, match=f"{wrong} of config.json must be"):
                 load(tmp_path)

@@ -27,7 +27,7 @@ from embaudit.io.draft import Draft, fields_in
 from embaudit.io.files import existing_file
 from embaudit.io.formats import ARRAYS, register, register_writer
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
-from embaudit.io.layouts.checkpoints.config import config_of
+from embaudit.io.layouts.checkpoints.config import read_config
 from embaudit.io.layouts.checkpoints.row_names import classes_of, named_by, tokens_of
 from embaudit.io.layouts.checkpoints.tasks import is_classifier
 from embaudit.io.layouts.layout import Layout
@@ -340,7 +340,7 @@ def read(path: Path, request: Request) -> Contents:
             "audit it with embaudit.audit_lora or `embaudit audit`, or merge it into "
             "its model (model.merge_and_unload() in PEFT) and save that",
         )
-    config = config_of(checkpoint.path.parent)
+    config = read_config(checkpoint.path.parent)
     layout = layout_of(checkpoint, request, path, config)
     contents = contents_of_layout(checkpoint, layout, request, path, config)
     fields = dict(contents.fields)
@@ -370,9 +370,9 @@ def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, So
     if not layout.head:
         return {}
     folder = checkpoint.path.parent
-    config = config_of(folder)
+    config = read_config(folder)
     if is_classifier(layout.right, config.architectures):
-        return named_by(classes_of(config.values, n_rows, "id2label of config.json"))
+        return named_by(classes_of(config.settings, n_rows, "id2label of config.json"))
     return named_by(tokens_of(folder, n_rows))
 
 
@@ -398,7 +398,7 @@ def _open(path: Path, request: Request) -> Safetensors:
             ),
         )
     checkpoint = Safetensors(path)
-    if config_of(checkpoint.path.parent).model_type == MODEL2VEC:
+    if read_config(checkpoint.path.parent).model_type == MODEL2VEC:
         for name, tensor in checkpoint.tensors.items():
             if tensor.dtype == "int8":
                 checkpoint.tensors[name] = replace(

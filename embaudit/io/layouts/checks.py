@@ -362,7 +362,7 @@ def require_head_of_network(head: str, config: Config, where: object) -> None:
     InputError
         If the configuration unties the head, or is that of an encoder.
     """
-    if not is_tied(head) or not config.no_head:
+    if not is_tied(head) or not config.no_head_reason:
         return
     if config.has_own_head:
         way_to_head = Sentence("fetch the rest of the checkpoint")
@@ -378,7 +378,7 @@ def require_head_of_network(head: str, config: Config, where: object) -> None:
     )
     raise must_be(
         Sentence("the head of {}", File(where)),
-        f"there, for {config.no_head}",
+        f"there, for {config.no_head_reason}",
         f"only {head}",
         remedy,
     )

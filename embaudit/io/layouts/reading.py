@@ -162,8 +162,7 @@ def contents_of_layout(
     if layout.head:
         roles = OF_HEAD
         stored = Config() if config is None else config
-        cap = stored.soft_cap
-        link = softmax_link(soft_cap=cap) if cap else "softmax"
+        link = softmax_link(soft_cap=stored.soft_cap)
         fields["link"] = Source.from_value("its name", link)
         fields["tying"] = Source("", partial(_tying, arrays, layout.right, stored))
         if layout.n_rows(tensors) == 1:

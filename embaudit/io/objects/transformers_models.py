@@ -163,7 +163,7 @@ def _read_language_model(network: Any, config: Config, request: Request) -> Cont
     if inputs is not None and config.architecture is not None:
         # The caller has the last hidden states. Factors of them before the head, and of
         # all logits behind it, belong to the states, as they do with a final norm.
-        inputs = config.architecture.factor(config.values) * np.asarray(inputs)
+        inputs = config.logit_factor * np.asarray(inputs)
     places = {
         "right": "get_output_embeddings()",
         "right_bias": "its bias",

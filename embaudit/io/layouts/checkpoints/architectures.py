@@ -6,10 +6,7 @@ those of the networks in transformers.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from embaudit.model.final_norm import NormKind
 
@@ -33,48 +30,14 @@ class Architecture:
     """RMSNorm or LayerNorm."""
     adds_one: bool = False
     """True if a stored weight w multiplies by 1 + w."""
-    scale: str = ""
-    """Key of `config.json` whose number multiplies all logits."""
-    divided_by: str = ""
-    """Key of `config.json` whose number divides all logits."""
-    shrinks: bool = False
+    multiplier_key: str = ""
+    """Key of the setting that multiplies all logits; empty if there is none."""
+    divisor_key: str = ""
+    """Key of the setting that divides all logits; empty if there is none."""
+    scales_states_if_tied: bool = False
     """True if tied embeddings are applied to states divided by √d_model."""
     constant: bool = False
     """True if a checkpoint without such a tensor has a norm without gains."""
-
-    def factor(self, config: Mapping[str, Any]) -> float:
-        """Return the factor of the logits in addition to norm and head.
-
-        Examples
-        --------
-        >>> t5 = ARCHITECTURES["t5"]
-        >>> t5.factor({"d_model": 16}), t5.factor({"tie_word_embeddings": False})
-        (0.25, 1.0)
-        """
-        factor = self.logit_scale(config)
-        is_tied = config.get("tie_word_embeddings", True)
-        is_scaled = config.get("scale_decoder_outputs", is_tied) is not False
-        width = config.get("d_model")
-        if self.shrinks and is_scaled and isinstance(width, int) and width > 0:
-            factor /= math.sqrt(width)
-        return factor
-
-    def logit_scale(self, config: Mapping[str, Any]) -> float:
-        """Return the factor of the logits behind the head.
-
-        Examples
-        --------
-        >>> ARCHITECTURES["cohere"].logit_scale({"logit_scale": 0.25})
-        0.25
-        >>> ARCHITECTURES["granite"].logit_scale({"logits_scaling": 8})
-        0.125
-        """
-        number = config.get(self.scale or self.divided_by)
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            return 1.0
-        if number == 0:
-            return 1.0
-        return 1 / number if self.divided_by else float(number)
 
 
 FAMILIES: tuple[tuple[Architecture, tuple[str, ...]], ...] = (
@@ -146,9 +109,12 @@ FAMILIES: tuple[tuple[Architecture, tuple[str, ...]], ...] = (
         ),
     ),
     (Architecture("model.norm", "layer", adds_one=True), ("nemotron",)),
-    (Architecture("model.norm", "layer", scale="logit_scale"), ("cohere", "cohere2")),
     (
-        Architecture("model.norm", "rms", divided_by="logits_scaling"),
+        Architecture("model.norm", "layer", multiplier_key="logit_scale"),
+        ("cohere", "cohere2"),
+    ),
+    (
+        Architecture("model.norm", "rms", divisor_key="logits_scaling"),
         ("granite", "granitemoe", "granitemoeshared", "granitemoehybrid"),
     ),
     (
@@ -158,7 +124,7 @@ FAMILIES: tuple[tuple[Architecture, tuple[str, ...]], ...] = (
     (Architecture("model.final_layernorm", "layer"), ("persimmon", "phi")),
     (Architecture("backbone.norm_f", "rms"), ("falcon_mamba", "mamba", "mamba2")),
     (
-        Architecture("decoder.final_layer_norm", "rms", shrinks=True),
+        Architecture("decoder.final_layer_norm", "rms", scales_states_if_tied=True),
         ("longt5", "switch_transformers", "t5", "umt5"),
     ),
     (Architecture("decoder.final_layer_norm", "rms"), ("mt5",)),

@@ -89,17 +89,19 @@ def _norm_of_architecture(
     if layer is not None and not f".{layer}".endswith(f".{architecture.norm}"):
         return None
     kind = kind or architecture.kind
-    scale = architecture.factor(config.values)
+    scale = config.logit_factor
     stored = _layer(checkpoint, architecture.norm)
     if stored is not None:
         norm = _read_norm(
             checkpoint, config, stored, kind, architecture.adds_one, scale
         )
-        return StoredNorm(norm, f"{stored}.weight", config.because)
-    width = config.values.get("hidden_size")
-    if architecture.constant and isinstance(width, int) and width > 0:
+        return StoredNorm(norm, f"{stored}.weight", config.architecture_source)
+    if not architecture.constant:
+        return None
+    width = config.count("hidden_size")
+    if width is not None:
         norm = FinalNorm(kind, np.full(width, scale), epsilon=config.epsilon)
-        return StoredNorm(norm, "no tensor", config.because)
+        return StoredNorm(norm, "no tensor", config.architecture_source)
     return None
 
 
@@ -128,8 +130,8 @@ def _norm_by_name(
 def _kind_of(checkpoint: Arrays, config: Config, layer: str) -> NormKind:
     """Return the kind of a norm: a LayerNorm has a bias, or an epsilon named for it."""
     has_bias = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
-    says_layer = any(key.startswith("layer_norm_e") for key in config.values)
-    says_rms = "rms_norm_eps" in config.values
+    says_layer = any(key.startswith("layer_norm_e") for key in config.settings)
+    says_rms = "rms_norm_eps" in config.settings
     if has_bias or (says_layer and not says_rms):
         return "layer"
     return "rms"

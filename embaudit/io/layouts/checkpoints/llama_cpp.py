@@ -7,10 +7,11 @@ those of its graphs.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from embaudit.io.layouts.checkpoints.architectures import Architecture
-from embaudit.io.layouts.checkpoints.config import Config
+from embaudit.io.layouts.checkpoints.config import SOFT_CAP, Config
 from embaudit.model.final_norm import NormKind
 
 OUTPUT_NORM = "output_norm"
@@ -65,7 +66,7 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     name = metadata.get("general.architecture")
     is_adapter = metadata.get("general.type") == "adapter"
     if not isinstance(name, str):
-        return Config(encodes=is_adapter)
+        return Config(is_encoder=is_adapter)
 
     # llama.cpp stores the epsilon of the norm that it computes, so the key tells which.
     layer_key = f"{name}.attention.layer_norm_epsilon"
@@ -73,28 +74,32 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     is_layer_norm = shifted or (layer_key in metadata and rms_key not in metadata)
     kind: NormKind = "layer" if is_layer_norm else "rms"
 
-    architecture = Architecture(
-        OUTPUT_NORM,
-        kind,
-        scale="" if name in DIVIDED else "scale",
-        divided_by="scale" if name in DIVIDED else "",
-        constant=name == "olmo",
-    )
-    values = {
-        "scale": metadata.get(f"{name}.logit_scale", SCALES.get(name)),
+    architecture = Architecture(OUTPUT_NORM, kind, constant=name == "olmo")
+    if name in DIVIDED:
+        architecture = replace(architecture, divisor_key="logit_scale")
+    else:
+        architecture = replace(architecture, multiplier_key="logit_scale")
+    scale = metadata.get(f"{name}.logit_scale", SCALES.get(name))
+    if scale == 0:
+        # llama.cpp applies no scale then.
+        scale = None
+    settings = {
+        "logit_scale": scale,
         "hidden_size": metadata.get(f"{name}.embedding_length"),
-        "norm_eps": metadata.get(layer_key if is_layer_norm else rms_key),
-        "final_logit_softcapping": metadata.get(
-            f"{name}.final_logit_softcapping", SOFT_CAPS.get(name)
-        ),
+        SOFT_CAP: metadata.get(f"{name}.{SOFT_CAP}", SOFT_CAPS.get(name)),
     }
+    if is_layer_norm:
+        settings["layer_norm_epsilon"] = metadata.get(layer_key)
+    else:
+        settings["layer_norm_rms_epsilon"] = metadata.get(rms_key)
     # A pooling of states, or attention in both directions, makes vectors of texts
     # instead of the next token.
     is_pooled = bool(metadata.get(f"{name}.pooling_type"))
     is_bidirectional = metadata.get(f"{name}.attention.causal") is False
     return Config(
-        values,
+        settings,
         architecture,
         f"the architecture {name} of its metadata",
-        encodes=is_adapter or name in ENCODERS or is_pooled or is_bidirectional,
+        is_encoder=is_adapter or name in ENCODERS or is_pooled or is_bidirectional,
+        origin="the metadata of a GGUF file",
     )
