@@ -231,7 +231,7 @@ def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> N
         ("id,e0,e1\na,1,2\nb,3,\n", {}, "got an empty cell in line 3; drop that row"),
         ("e0;e1\n0,5;1,5\n1,5;2,5\n", {}, "must be numbers; got '0,5' in line 2"),
         ('id,v\na,"[1, 2]"\nb,\n', {}, "a vector in every row; got none in row 1"),
-        ('id,v\na,"[1, 2]"\nb,"[1]"\n', {}, "vectors of 2 numbers, as the first is"),
+        ('id,v\na,"[1, 2]"\nb,"[1]"\n', {}, "vectors of 2 numbers, like the first one"),
         ('id,v\na,"[1, 2]"\nb,"[1, x]"\n', {}, "got '[1, x]' in row 1"),
         ('id,v\na,"[1, 2]"\nb,"[1, ... 2]"\n', {"vector": "v"}, "with .tolist()"),
         # Is it a table at all?

@@ -179,6 +179,8 @@ LABELS = (
         ("v.tsv", "a\t1,5 2,5\nb\t3,5 4,5\n", "got '1,5 2,5' in row 0" + POINT),
         ("v.tsv", "a\t[1 2]\nb\t[3,5 4]\n", "got '[3,5 4]' in row 1" + POINT),
         ("v.csv", 'a,"1,5;2,5"\nb,"3,5;4,5"\n', "got '1,5;2,5' in row 0" + POINT),
+        ("v.tsv", "a\t[1,5, 2,5]\nb\t[3,5, 4,5]\n", "[1,5, 2,5]' in row 0" + POINT),
+        ("v.tsv", "a\t1,5, 2,5\nb\t3,5, 4,5\n", "got '1,5, 2,5' in row 0" + POINT),
         # Another separator cuts off the ids.
         ("v.csv", "a 1.5,2.5,3.5\nb 4.5,5.5,6.5\n", "ids alone; got 'a 1.5', which"),
         ("v.txt", "a 1.5,2.5,3.5\nb 4.5,5.5,6.5\n", "ids alone; got 'a 1.5', which"),

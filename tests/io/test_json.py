@@ -265,7 +265,10 @@ def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
         ("[[1, 1e999]]", "got the number 1e999, which is not finite"),
         # NaN is not JSON, even outside the vectors.
         ('[{"id": "a", "v": [1], "price": NaN}]', "got the number NaN"),
-        ('{"a": [1, 2], "b": [3]}', "vectors of 2 numbers, as the first is; got 1 in"),
+        (
+            '{"a": [1, 2], "b": [3]}',
+            "vectors of 2 numbers, like the first one; got 1 in",
+        ),
         (
             '[{"id": 1, "v": [1]}, {"id": 2}]',
             "a vector in every row; got none in row 1",

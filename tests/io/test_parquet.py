@@ -100,7 +100,7 @@ def test_the_index_of_pandas_is_the_ids(tmp_path: Path, index: Any, ids: Any) ->
         ({"v": [[1, 2], [3, 4]]}, {}, "floating-point numbers; got int64, counts or"),
         ({"e0": [1, 2], "e1": [3, 4]}, {}, "column e0 of"),
         ({"e0": [1.0, None], "e1": [3.0, 4.0]}, {}, "free of missing numbers; got 1"),
-        ({"v": [[1.0, 2], [3, None]]}, {}, "free of missing numbers; got 1 missing"),
+        ({"v": [[1.0, 2], [3, None]]}, {}, "got 1 missing, the first in row 1"),
         ({"v": [[1.0], None]}, {}, "a vector in every row; got none in row 1"),
         ({"v": pa.array([[], []], pa.list_(pa.float64()))}, {}, "got empty lists"),
         ({"v": ROWS, "id": ["a", None]}, {}, "an id in every row; got none in row 1"),

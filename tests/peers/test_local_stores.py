@@ -544,7 +544,9 @@ def test_duckdb_indexes_that_state_the_default_metric_agree_with_it() -> None:
 def test_duckdb_lists_of_different_length_are_refused(tmp_path: Path) -> None:
     lists = [row[: 15 if number == 90 else 16] for number, row in enumerate(ROWS)]
     place = write_duckdb(tmp_path, arrow(pa.array(lists, pa.list_(pa.float32()))))
-    assert "must be vectors of 16 numbers, as the first is; got 15" in refusal_of(place)
+    assert "must be vectors of 16 numbers, like the first one; got 15" in refusal_of(
+        place
+    )
 
 
 def test_duckdb_numbered_columns_are_one_vector(tmp_path: Path) -> None:

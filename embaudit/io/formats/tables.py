@@ -55,7 +55,8 @@ from embaudit.io.tables.delimited_rows import (
     require_numbers,
 )
 from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
-from embaudit.io.tables.lists import DECIMAL, is_list, is_vectors, matrix, n_numbers
+from embaudit.io.tables.list_cells import DECIMAL, count_numbers, is_list, parse_lists
+from embaudit.io.tables.lists import is_vectors
 from embaudit.io.tables.titles import ID_NAMES
 
 if TYPE_CHECKING:
@@ -373,7 +374,7 @@ def _holds_vectors(table: TableFile, place: int) -> bool:
     if table.text is None:
         return True
     cells = [row[place] for row in table.text.first_rows if place < len(row)]
-    return all(is_list(cell) and n_numbers(cell) > LONGEST_ID for cell in cells)
+    return all(is_list(cell) and count_numbers(cell) > LONGEST_ID for cell in cells)
 
 
 def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
@@ -1085,7 +1086,7 @@ def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
     columns, n_rows = read_delimited((table.text, *table.more), cells)
     first = layout.vectors[0]
     if layout.lists:
-        vectors = matrix(columns[first], table.column_and_file(first))
+        vectors = parse_lists(columns[first], table.column_and_file(first))
     else:
         vectors = np.empty((len(columns[first]), len(layout.vectors)))
         for place, position in enumerate(layout.vectors):

@@ -19,7 +19,7 @@ from embaudit.io.arrays import are_signs
 from embaudit.io.damaged import READ_ERRORS, reason
 from embaudit.io.files import existing_file
 from embaudit.io.tables.delimited import require_distinct
-from embaudit.io.tables.lists import is_vectors, stack
+from embaudit.io.tables.lists import is_vectors, stack_lists
 from embaudit.io.unpacked import require_sense
 from embaudit.linalg.scratch import scratch
 
@@ -240,7 +240,7 @@ class ArrowTable:
             return np.zeros((1, kind.list_size), kind.value_type.to_pandas_dtype())
         for batch in self.batches([name]):
             if len(batch):
-                return stack(batch.column(0).slice(0, 1), called)
+                return stack_lists(batch.column(0).slice(0, 1), called)
         return np.empty((0, 0))
 
     def matrix(self, name: str, called: Sentence) -> NDArray[Any]:
@@ -251,7 +251,7 @@ class ArrowTable:
         Raises
         ------
         InputError
-            If a file is damaged, or as `stack` does.
+            If a file is damaged, or as `stack_lists` does.
         """
         from pyarrow import types
 
@@ -268,7 +268,7 @@ class ArrowTable:
         width = first.shape[1]
 
         def fill(out: NDArray[Any], batch: pa.RecordBatch, row: int) -> None:
-            out[:] = stack(batch.column(0), called, row, width)
+            out[:] = stack_lists(batch.column(0), called, row, width)
 
         refusal = must_be(
             called,

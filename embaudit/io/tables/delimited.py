@@ -25,7 +25,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 from embaudit.errors import File, InputError, Sentence, must_be
 from embaudit.io.files import existing_file, plain_suffix
-from embaudit.io.tables.lists import DECIMAL, is_list, n_numbers
+from embaudit.io.tables.list_cells import DECIMAL, count_numbers, is_list
 from embaudit.io.unpacked import open_bytes
 
 Header: TypeAlias = Literal["auto"] | bool
@@ -384,12 +384,12 @@ def _fit(table: DelimitedText) -> tuple[bool, int, float, int, bool]:
         and bool(with_commas)
         and all(DECIMAL.fullmatch(cell) for cell in with_commas)
     )
-    counts = [_count_numbers(cell) for cell in row]
+    counts = [_count_cell_numbers(cell) for cell in row]
     share = sum(count > 0 for count in counts) / len(row)
     return has_decimal_commas, sum(counts), share, -len(row), table.separator != ","
 
 
-def _count_numbers(cell: str) -> int:
+def _count_cell_numbers(cell: str) -> int:
     """Count the numbers in a cell that is a number or a list, else return 0.
 
     A tab does not cut the numbers of a list: it cuts cells.
@@ -397,7 +397,7 @@ def _count_numbers(cell: str) -> int:
     if NUMBER.fullmatch(cell):
         return 1
     if is_list(cell) and "\t" not in cell:
-        return n_numbers(cell)
+        return count_numbers(cell)
     return 0
 
 

@@ -18,7 +18,7 @@ from embaudit.io.tables.delimited import (
     DelimitedText,
     wrong_width,
 )
-from embaudit.io.tables.lists import DECIMAL
+from embaudit.io.tables.list_cells import DECIMAL
 from embaudit.io.unpacked import open_bytes
 
 if TYPE_CHECKING:
