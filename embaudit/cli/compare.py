@@ -149,6 +149,15 @@ def compare(
             "configurations name it differently.",
         ),
     ] = False,
+    left_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--left-file",
+            help="File with the vectors of the left side of a model, if the model's "
+            "file holds one side only. Repeat it for each model, in their order.",
+            rich_help_panel="Your file",
+        ),
+    ] = None,
     reading: Given,
     titles: Titles,
     same_numbers: SameNumbers = False,
@@ -172,7 +181,7 @@ def compare(
     Two low-rank adapters (LoRA) are compared by their updates: are they alike?
 
     Options for reading apply to all models, so a file of --labels or --ids must name
-    the rows of each.
+    the rows of each. Only --left-file is repeated, with one file for each model.
     """
     from embaudit.io.adapters import is_adapter
 
@@ -202,6 +211,8 @@ def compare(
             "it with --copy or --formats",
         )
         copies = [] if after is None else [after, *more]
+        # Options for reading apply to the original only.
+        (reading,) = _reading_of_each([before], reading, left_file)
         compare_with_copies(
             before,
             copies,
@@ -236,7 +247,7 @@ def compare(
             before,
             after,
             n_neighbours,
-            reading,
+            _reading_of_each([before, after], reading, left_file),
             titles,
             same_numbers,
             rng,
@@ -252,17 +263,19 @@ def compare(
             counted(len(paths), "model"),
             "compare two models to use it",
         )
-        _compare_runs(paths, n_neighbours, role, reading, titles, rng, output, workers)
+        readings = _reading_of_each(paths, reading, left_file)
+        _compare_runs(paths, n_neighbours, role, readings, titles, rng, output, workers)
         return
+    paths = [before, after]
+    if reference is not None:
+        paths.append(reference)
     has_failed = _compare_two(
-        before,
-        after,
-        reference,
+        paths,
         roles=None if role is None else [role],
         n_neighbours=n_neighbours,
         fail_below=limits,
         allow_swapped=allow_swapped,
-        reading=reading,
+        readings=_reading_of_each(paths, reading, left_file),
         titles=titles,
         same_numbers=same_numbers,
         rng=rng,
@@ -281,23 +294,48 @@ def _require_left_out(
             raise must_be(option, f"left out {when}", got, remedy)
 
 
+def _reading_of_each(
+    paths: list[Path], reading: Given, left_files: list[Path] | None
+) -> list[Given]:
+    """Return how each model is read: with the same options, and its own left side.
+
+    Raises
+    ------
+    InputError
+        If left sides are given, and not one for each model. One file for all would
+        give retrained models the same users, so that their scores mean nothing.
+    """
+    if not left_files:
+        return [reading] * len(paths)
+    if len(left_files) != len(paths):
+        got = f"{counted(len(left_files), 'file')} for {counted(len(paths), 'model')}"
+        remedy = "leave out the others"
+        if len(left_files) < len(paths):
+            remedy = "give a file again for models that share it"
+        raise must_be(
+            "--left-file", "given once for each model, in their order", got, remedy
+        )
+    return [replace(reading, left_file=file) for file in left_files]
+
+
 def _compare_two(
-    before: Path,
-    after: Path,
-    reference: Path | None,
+    paths: list[Path],
     *,
     roles: list[str] | None,
     n_neighbours: int | None,
     fail_below: dict[str, float],
     allow_swapped: bool,
-    reading: Given,
+    readings: list[Given],
     titles: Titles,
     same_numbers: bool,
     rng: int,
     output: Output,
     workers: Workers,
 ) -> bool:
-    """Compare two models, and return True if a share is below its limit."""
+    """Compare two models, and return True if a share is below its limit.
+
+    A third path is that of the reference.
+    """
     from embaudit.comparison import compare as run
     from embaudit.io.tables.written import TABLES
     from embaudit.report.document import Origin
@@ -310,12 +348,8 @@ def _compare_two(
             output.out,
             "name three or more training runs to write a table of their neighbours",
         )
-    paths = [before, after]
-    if reference is not None:
-        paths.append(reference)
-    files = reading.files
-    with output.promised([*paths, titles.items, *files]) as write:
-        loaded = _read_all(paths, reading, titles, quiet=output.quiet)
+    with output.promised(_inputs(paths, readings, titles)) as write:
+        loaded = _read_all(paths, readings, titles, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
             result = run(
                 loaded[0],
@@ -326,7 +360,7 @@ def _compare_two(
                 partial=titles.partial,
                 same_numbers=same_numbers,
                 fail_below=fail_below,
-                reference=loaded[2] if reference is not None else None,
+                reference=loaded[2] if len(loaded) > 2 else None,
                 allow_swapped=allow_swapped,
                 rng=rng,
             )
@@ -355,18 +389,31 @@ def _compare_two(
     return bool(failures)
 
 
+def _inputs(
+    paths: list[Path], readings: list[Given], titles: Titles
+) -> list[Path | str | None]:
+    """Return all files that are read, which no output may overwrite."""
+    inputs: list[Path | str | None] = [*paths, titles.items]
+    for reading in readings:
+        inputs.extend(reading.files)
+    return inputs
+
+
 def _read_all(
-    paths: list[Path], reading: Given, titles: Titles, *, quiet: bool
+    paths: list[Path], readings: list[Given], titles: Titles, *, quiet: bool
 ) -> list[Reading]:
-    """Read the models, all with the same options."""
+    """Read each model with its options."""
     from embaudit.errors import InputError
     from embaudit.io import Reading
 
-    files = reading.files
+    loaded = []
     try:
-        readings = [reading.read(path) for path in paths]
+        for path, reading in zip(paths, readings, strict=True):
+            loaded.append(reading.read(path))
     except InputError as error:
-        if not set(files) & set(error.files):
+        # The left sides are files of one model each.
+        shared = replace(readings[0], left_file=None).files
+        if not set(shared) & set(error.files):
             raise
         # A file of ids or labels fits one model, and the command takes no file per
         # model.
@@ -377,14 +424,14 @@ def _read_all(
             error.sentence,
             number,
         ) from error
-    return [Reading(titles.on(x.model, quiet=quiet), x.intake) for x in readings]
+    return [Reading(titles.on(x.model, quiet=quiet), x.intake) for x in loaded]
 
 
 def _compare_encoders(
     old: Path,
     new: Path,
     n_neighbours: int | None,
-    reading: Given,
+    readings: list[Given],
     titles: Titles,
     same_numbers: bool,
     rng: int,
@@ -396,8 +443,8 @@ def _compare_encoders(
     from embaudit.serving import space_map
 
     paths = [old, new]
-    with output.promised([*paths, titles.items, *reading.files]) as write:
-        loaded = _read_all(paths, reading, titles, quiet=output.quiet)
+    with output.promised(_inputs(paths, readings, titles)) as write:
+        loaded = _read_all(paths, readings, titles, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
             found = space_map(
                 loaded[0].model,
@@ -421,7 +468,7 @@ def _compare_runs(
     paths: list[Path],
     n_neighbours: int | None,
     role: str | None,
-    reading: Given,
+    readings: list[Given],
     titles: Titles,
     rng: int,
     output: Output,
@@ -442,9 +489,8 @@ def _compare_runs(
             pages = replace(output, out=None)
             # A table is of use only if it holds the lists of all rows.
             n_lists = None
-    inputs = [*paths, titles.items, *reading.files]
-    with pages.promised(inputs, table) as write:
-        loaded = _read_all(paths, reading, titles, quiet=output.quiet)
+    with pages.promised(_inputs(paths, readings, titles), table) as write:
+        loaded = _read_all(paths, readings, titles, quiet=output.quiet)
         with workers.at_work(quiet=output.quiet):
             found = stable_neighbours(
                 [source.model for source in loaded],

@@ -154,6 +154,10 @@ def fix(
     from embaudit.io.watched import unchanged
     from embaudit.remedy import fix as mend
 
+    if align_to is not None:
+        reading.require_no_left_file("--align-to")
+    if map_to is not None:
+        reading.require_no_left_file("--map-to")
     inputs = [path, *(more or ()), align_to, map_to, titles.items, *reading.files]
     distinct_outputs(inputs, [out, json])
     # A large model takes a while to read, so outputs are checked before it is.

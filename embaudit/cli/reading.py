@@ -13,6 +13,7 @@ from typer import Option
 from embaudit.cli.app import File, Partial, Text
 from embaudit.cli.terminal import shown_name
 from embaudit.core.progress import announced
+from embaudit.errors import must_be
 from embaudit.io.options import Request
 
 if TYPE_CHECKING:
@@ -90,6 +91,23 @@ class Given(Request):
             for option in fields(self)
             if option.name in options and option.metadata["typed"].type is Path
         ]
+
+    def require_no_left_file(self, option: str) -> None:
+        """Raise InputError if a left side is given and `option` names another model.
+
+        One file would be the left side of both models. Retrained models have different
+        left rows, so scores of one of them would mean nothing.
+        """
+        if self.left_file is not None:
+            raise must_be(
+                "--left-file",
+                f"left out with {option}, because it would give both models the same "
+                "left rows",
+                self.left_file,
+                "save each model with its own left rows, "
+                "`embaudit.save(embaudit.load(PATH, left_file=FILE), NEW)`, and use "
+                "these files",
+            )
 
     def read(self, path: Path, more: Sequence[Path] | None = None) -> Reading:
         """Read a model, with the rows of more tables below its own.

@@ -119,6 +119,8 @@ def threshold(
     from embaudit.serving import threshold as find_threshold
 
     _require_tables(groups, titles.items, left_items)
+    if to is not None:
+        reading.require_no_left_file("--to")
     settings: Promise = (None, _settings)
     pages = output
     if output.out is not None:

@@ -500,8 +500,8 @@ def _absent(name: str) -> str:
     """Say why a comparison has no number of a name, or how to write one."""
     if name in ("predicted", "scores", "rows", "top"):
         return (
-            "it needs predictions, so load both sides of both models (inputs of a head "
-            "with `--inputs`, users with `--left-file`)"
+            "it needs predictions, so load both sides of both models (inputs of heads "
+            "with `--inputs FILE`, the left side of each model with `--left-file FILE`)"
         )
     return "write for example kept=0.7"
 

@@ -517,9 +517,8 @@ def _with_fixed_cosines(comparison: Comparison) -> str:
 
 def _next_of_one_side(comparison: Comparison) -> str:
     remedy = (
-        "save both sides of each model, "
-        "`embaudit.save(embaudit.load(PATH, left_file=FILE), NEW)`, and compare these "
-        "files"
+        "load the other side of each model, too (`--left-file FILE`, once for each "
+        "model)"
     )
     if comparison.roles[0] == "input":
         remedy = "compare them with `--inputs FILE`"

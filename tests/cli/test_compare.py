@@ -99,6 +99,76 @@ def test_a_limit_of_predictions_names_the_options_that_load_both_sides(embaudit)
     assert "--left-file" in result.err
 
 
+# Models of one side, with a file of their left rows each
+
+
+@pytest.fixture
+def items_and_users(embaudit):
+    """Save the items and the users of two models that differ in their users."""
+    for name in ("old_items", "new_items"):
+        np.save(f"{name}.npy", ITEMS)
+    np.save("old_users.npy", USERS)
+    np.save("new_users.npy", DRAW.standard_normal((80, 4)))
+
+
+@pytest.mark.usefixtures("items_and_users")
+@pytest.mark.parametrize(
+    ("left_files", "word"),
+    [
+        (("old_users.npy", "new_users.npy"), "Compared: "),
+        (("old_users.npy", "old_users.npy"), "SAME: "),
+    ],
+)
+def test_each_model_has_the_left_file_at_its_place(embaudit, left_files, word):
+    options = ["--by-row"]
+    for file in left_files:
+        options += ["--left-file", file]
+    result = embaudit("compare", "old_items.npy", "new_items.npy", *options)
+    assert result.code == 0
+    assert result.out.startswith(word)
+    assert "80 users and 60 items" in result.out
+
+
+@pytest.mark.usefixtures("items_and_users")
+@pytest.mark.parametrize(
+    ("models", "n_left_files", "got"),
+    [
+        ("old_items.npy new_items.npy", 1, "got 1 file for 2 models"),
+        ("old_items.npy new_items.npy", 3, "got 3 files for 2 models"),
+        (
+            "old_items.npy new_items.npy --reference new_items.npy",
+            2,
+            "got 2 files for 3 models",
+        ),
+        ("old_items.npy new_items.npy new_items.npy", 2, "got 2 files for 3 models"),
+        ("old_items.npy new_items.npy --paired", 1, "got 1 file for 2 models"),
+        ("old_items.npy --formats int8", 2, "got 2 files for 1 model"),
+    ],
+)
+def test_a_left_file_is_never_shared_silently(embaudit, models, n_left_files, got):
+    options = ["--left-file", "old_users.npy"] * n_left_files
+    result = embaudit("compare", *models.split(), "--by-row", *options)
+    assert result.code == 2
+    expected = "--left-file must be given once for each model, in their order; "
+    assert f"{expected}{got}; " in result.err
+
+
+@pytest.mark.usefixtures("items_and_users")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fix new_items.npy --out v.npy --align-to old_items.npy",
+        "fix new_items.npy --out v.npy --map-to old_items.npy",
+        "threshold new_items.npy --to old_items.npy",
+    ],
+)
+def test_a_left_file_is_refused_for_commands_with_another_model(embaudit, command):
+    result = embaudit(*command.split(), "--left-file", "old_users.npy")
+    assert result.code == 2
+    assert "it would give both models the same left rows" in result.err
+    assert not Path("v.npy").exists()
+
+
 # Three or more runs
 
 

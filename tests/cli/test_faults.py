@@ -135,7 +135,8 @@ def test_force_never_writes_over_what_an_option_names(embaudit, tmp_path, victim
     np.save("users.npy", draw.standard_normal((12, 3)))
     (tmp_path / "names.txt").write_text("".join(f"item {i}\n" for i in range(9)))
     before = (tmp_path / victim).read_bytes()
-    options = ("--left-file", "users.npy", "--labels", "names.txt")
+    left_files = ("--left-file", "users.npy") * 2
+    options = (*left_files, "--labels", "names.txt")
     refused(
         embaudit(
             "compare",
