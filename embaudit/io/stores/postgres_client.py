@@ -15,14 +15,14 @@ from embaudit.io.stores.base import Address, client
 if TYPE_CHECKING:
     from psycopg import Connection
 
-PLACE = re.compile(r"(/*)([^?]*)\??(.*)", re.DOTALL)
+PLACE = re.compile(r"(?P<slashes>/*)(?P<path>[^?]*)\??(?P<query>.*)", re.DOTALL)
 """The slashes behind the scheme of an address, its path and its parameters."""
 FORM = (
     "postgresql://HOST/DATABASE/TABLE, or postgresql:TABLE if the environment names "
     "the server"
 )
 """What an address looks like."""
-SECRETS = ("password", "sslpassword", "oauth_client_secret")
+SECRET_PARAMETERS = ("password", "sslpassword", "oauth_client_secret")
 """Parameters of a connection that are secrets."""
 TIMEOUT_SECONDS = 10
 """Time to wait for a server, unless the address says otherwise."""
@@ -80,13 +80,13 @@ class Place:
         """
         match = PLACE.fullmatch(address.place)
         assert match is not None
-        slashes, path, query = match.groups()
+        path = match["path"]
         host = ""
-        if len(slashes) == 2:
+        if match["slashes"] == "//":
             host, _, path = path.partition("/")
-        parameters = _parameters(query)
+        parameters = _parameters(match["query"])
         user = host.rpartition("@")[0]
-        if ":" in user or any(name in parameters for name in SECRETS):
+        if ":" in user or any(name in parameters for name in SECRET_PARAMETERS):
             raise must_be(
                 "the address of a table of PostgreSQL",
                 "free of passwords, which other users of this machine could see",
@@ -167,23 +167,49 @@ def _default_timeout(place: Place) -> dict[str, int]:
 
 
 def _refusal(address: Address, error: Exception, verb: str) -> InputError:
-    """Build the error, with advice, for a table that the client cannot use."""
+    """Build the error, with advice, for a table that the client cannot use.
+
+    Parameters
+    ----------
+    address : Address
+        Address of the table.
+    error : psycopg.Error
+        The error of the client or of the server.
+    verb : str
+        What was tried: the table cannot be "read" or "written".
+    """
+    reason = _reason(error)
+    advice = _advice(reason, verb)
+    if not advice:
+        return InputError("{} cannot be {}: {}.", File(address), verb, reason)
+    return InputError("{} cannot be {}: {}; {}.", File(address), verb, reason, advice)
+
+
+def _reason(error: Exception) -> str:
+    """Return the part of an error message that gives the reason.
+
+    Examples
+    --------
+    >>> _reason(OSError('connection failed: FATAL:  role "ann" does not exist.'))
+    'role "ann" does not exist'
+    """
     lines = [line.strip(" -\t") for line in str(error).splitlines() if line.strip()]
-    why = type(error).__name__
-    if lines:
-        why = lines[0]
-    if why.startswith("Multiple connection attempts failed") and len(lines) > 1:
-        why = lines[-1]
+    if not lines:
+        return type(error).__name__
+    line = lines[0]
+    if line.startswith("Multiple connection attempts failed") and len(lines) > 1:
+        # The client lists its attempts behind the first line, the last one last.
+        line = lines[-1]
     # Remove that the connection failed, and the severity, which are not the reason.
-    why = re.sub(r"^(?:.*connection (?:failed|is bad): )+", "", why)
-    why = re.sub(r"\b(?:FATAL|ERROR): +", "", why).rstrip(".")
-    advice = ""
-    for word, text in ADVICE.items():
-        if word in why:
-            advice = text
-            break
-    if verb == "written" and "permission denied" in why:
-        advice = "ask its owner for the right to create tables there"
-    if advice:
-        return InputError("{} cannot be {}: {}; {}.", File(address), verb, why, advice)
-    return InputError("{} cannot be {}: {}.", File(address), verb, why)
+    line = re.sub(r"^(?:.*connection (?:failed|is bad): )+", "", line)
+    return re.sub(r"\b(?:FATAL|ERROR): +", "", line).rstrip(".")
+
+
+def _advice(reason: str, verb: str) -> str:
+    """Return what to do about a reason; empty if nothing is known. See `_refusal`."""
+    if verb == "written" and "permission denied" in reason:
+        return "ask its owner for the right to create tables there"
+    for part, advice in ADVICE.items():
+        if part in reason:
+            return advice
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,22 +17,96 @@ from embaudit.io.stores.postgres_client import Place, connection_to
 from embaudit.io.stores.writing import already_there, has_titles, keeps, row_batches
 
 if TYPE_CHECKING:
-    from psycopg import Connection
+    from psycopg import Connection, sql
 
-CLASSES = {"cosine": "vector_cosine_ops", "dot": "vector_ip_ops"}
+OPERATOR_CLASSES = {"cosine": "vector_cosine_ops", "dot": "vector_ip_ops"}
 """Operator classes of the indexes that are built, by metric."""
-LONGEST_INDEXED = 2000
-"""Number of dimensions of a vector up to which pgvector builds an index of it."""
+MOST_INDEXED_DIMENSIONS = 2000
+"""Number of dimensions up to which pgvector builds an index of vectors."""
+MOST_NAME_BYTES = 63
+"""Longest name in UTF-8. PostgreSQL cuts longer names, with a notice only."""
 OTHER_COLUMNS = ("id", "title")
 """Columns of a written table next to the vectors."""
-LONGEST_NAME_BYTES = 63
-"""Length of a name in UTF-8. PostgreSQL cuts longer names, with a notice only."""
 EXTENSION = """
 SELECT n.nspname FROM pg_catalog.pg_extension e
 JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
 WHERE e.extname = 'vector'
 """
 """Schema that holds the types and operator classes of pgvector."""
+
+
+@dataclass(frozen=True)
+class NewTable:
+    """The names of a table that is written, quoted for SQL, and the type of its ids."""
+
+    name: sql.Identifier
+    vector: sql.Identifier
+    """Column of the vectors."""
+    extension: str
+    """Schema of pgvector."""
+    id_type: str
+    """Either "bigint" or "text"."""
+
+    @classmethod
+    def for_draft(cls, place: Place, extension: str, draft: Draft) -> NewTable:
+        """Take the names from an address, and the type of the ids from a draft."""
+        from psycopg import sql
+
+        vector = sql.Identifier(place.vector or "vector")
+        return cls(_quoted(place.table), vector, extension, _id_type(draft.tokens))
+
+    def create(self, connection: Connection[Any], draft: Draft) -> None:
+        """Create the table without rows."""
+        from psycopg import sql
+
+        columns: list[sql.Composable] = [sql.SQL(f"id {self.id_type} PRIMARY KEY")]
+        if has_titles(draft):
+            columns.append(sql.SQL("title text"))
+        vector_column = sql.SQL("{} {}({})").format(
+            self.vector,
+            sql.Identifier(self.extension, "vector"),
+            sql.Literal(draft.right.shape[1]),
+        )
+        columns.append(vector_column)
+        query = sql.SQL("CREATE TABLE {} ({})")
+        connection.execute(query.format(self.name, sql.SQL(", ").join(columns)))
+
+    def copy_rows(self, connection: Connection[Any], draft: Draft) -> None:
+        """Send the rows of a draft."""
+        from pgvector import Vector
+        from psycopg import sql
+
+        columns = [sql.Identifier("id")]
+        types = ["int8" if self.id_type == "bigint" else "text"]
+        if has_titles(draft):
+            columns.append(sql.Identifier("title"))
+            types.append("text")
+        # A vector is sent in the binary form of its own type, as bytes.
+        columns.append(self.vector)
+        types.append("bytea")
+        query = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)")
+        query_of_table = query.format(self.name, sql.SQL(", ").join(columns))
+        with connection.cursor().copy(query_of_table) as copy:
+            copy.set_types(types)
+            for batch in row_batches(draft):
+                ids = batch.ids
+                if self.id_type == "text":
+                    ids = [str(value) for value in ids]
+                cells = [ids]
+                if batch.titles is not None:
+                    cells.append(batch.titles)
+                cells.append([Vector(row).to_binary() for row in batch.vectors])
+                for row in zip(*cells, strict=True):
+                    copy.write_row(row)
+
+    def create_index(self, connection: Connection[Any], metric: str) -> None:
+        """Build an index of the vectors, whose operator class states the metric."""
+        from psycopg import sql
+
+        query = sql.SQL("CREATE INDEX ON {} USING hnsw ({} {})")
+        operators = sql.Identifier(self.extension, OPERATOR_CLASSES[metric])
+        with announced("building the index"):
+            connection.execute(query.format(self.name, self.vector, operators))
 
 
 def _require_new(text: str, force: bool) -> None:
@@ -43,47 +118,35 @@ def _require_new(text: str, force: bool) -> None:
             raise already_there(address)
 
 
-def _remove(text: str) -> None:
-    """Remove a table."""
-    from psycopg import sql
-
-    address, place = _parsed(text)
-    with connection_to(address, place, writes=True) as connection:
-        query = sql.SQL("DROP TABLE IF EXISTS {}").format(_quoted(place.table))
-        connection.execute(query)
-
-
 def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     """Write a table with a primary key and an index, all in one transaction."""
-    from psycopg import sql
-
     address, place = _parsed(text)
-    name = _quoted(place.table)
-    vector = sql.Identifier(place.vector or "vector")
-    n_columns = draft.right.shape[1]
-    id_type = _id_type(draft.tokens)
-    columns = [sql.SQL(f"id {id_type} PRIMARY KEY")]
-    if has_titles(draft):
-        columns.append(sql.SQL("title text"))
     with connection_to(address, place, writes=True) as connection:
-        schema = _extension_schema(connection, address)
-        vector_type = sql.Identifier(schema, "vector")
-        columns.append(
-            sql.SQL("{} {}({})").format(vector, vector_type, sql.Literal(n_columns))
-        )
+        extension = _extension_schema(connection, address)
         if force:
-            connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(name))
+            _drop(connection, place.table)
         elif _is_there(connection, place.table):
             raise already_there(address)
-        create = sql.SQL("CREATE TABLE {} ({})")
-        connection.execute(create.format(name, sql.SQL(", ").join(columns)))
-        _copy_rows(connection, name, vector, draft, id_type)
+        table = NewTable.for_draft(place, extension, draft)
+        table.create(connection, draft)
+        table.copy_rows(connection, draft)
         if _is_indexed(draft):
-            index = sql.SQL("CREATE INDEX ON {} USING hnsw ({} {})")
-            operators = sql.Identifier(schema, CLASSES[metric])
-            with announced("building the index"):
-                connection.execute(index.format(name, vector, operators))
+            table.create_index(connection, metric)
     return {}
+
+
+def _remove(text: str) -> None:
+    """Remove a table."""
+    address, place = _parsed(text)
+    with connection_to(address, place, writes=True) as connection:
+        _drop(connection, place.table)
+
+
+def _drop(connection: Connection[Any], table: str) -> None:
+    """Remove a table if it is there."""
+    from psycopg import sql
+
+    connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(_quoted(table)))
 
 
 def _parsed(text: str) -> tuple[Address, Place]:
@@ -102,10 +165,10 @@ def _parsed(text: str) -> tuple[Address, Place]:
         names.append(place.vector)
     for name in names:
         n_bytes = len(name.encode())
-        if n_bytes > LONGEST_NAME_BYTES:
+        if n_bytes > MOST_NAME_BYTES:
             raise must_be(
                 f"the name {name}",
-                f"at most {LONGEST_NAME_BYTES} bytes long, because PostgreSQL cuts "
+                f"at most {MOST_NAME_BYTES} bytes long, because PostgreSQL cuts "
                 "longer names",
                 f"{n_bytes} bytes",
             )
@@ -135,40 +198,6 @@ def _id_type(ids: NDArray[Any]) -> str:
     return "text"
 
 
-def _copy_rows(
-    connection: Connection[Any], name: Any, vector: Any, draft: Draft, id_type: str
-) -> None:
-    """Send the rows of a draft to a table with a column `vector` of vectors."""
-    from pgvector import Vector
-    from psycopg import sql
-
-    columns = [sql.Identifier("id")]
-    types = ["text"]
-    if id_type == "bigint":
-        types = ["int8"]
-    if has_titles(draft):
-        columns.append(sql.Identifier("title"))
-        types.append("text")
-    # A vector is sent in the binary form of its own type, as bytes.
-    columns.append(vector)
-    types.append("bytea")
-    copy_rows = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
-        name, sql.SQL(", ").join(columns)
-    )
-    with connection.cursor().copy(copy_rows) as copy:
-        copy.set_types(types)
-        for rows in row_batches(draft):
-            ids = rows.ids
-            if id_type == "text":
-                ids = [str(value) for value in ids]
-            cells = [ids]
-            if rows.titles is not None:
-                cells.append(rows.titles)
-            cells.append([Vector(row).to_binary() for row in rows.vectors])
-            for row in zip(*cells, strict=True):
-                copy.write_row(row)
-
-
 def _is_there(connection: Connection[Any], table: str) -> bool:
     """Check for a relation of a name, which can be a table, a view or an index."""
     name = _quoted(table).as_string(connection)
@@ -176,7 +205,7 @@ def _is_there(connection: Connection[Any], table: str) -> bool:
     return row is not None and row[0] is not None
 
 
-def _quoted(table: str) -> Any:
+def _quoted(table: str) -> sql.Identifier:
     """Quote the name of a table, with or without its schema."""
     from psycopg import sql
 
@@ -204,7 +233,7 @@ def _extension_schema(connection: Connection[Any], address: Address) -> str:
 
 def _is_indexed(draft: Draft) -> bool:
     """Return whether an index of the vectors can be built, which states the metric."""
-    return draft.right.shape[1] <= LONGEST_INDEXED
+    return draft.right.shape[1] <= MOST_INDEXED_DIMENSIONS
 
 
 register_tables(
