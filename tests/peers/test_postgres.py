@@ -18,9 +18,14 @@ from peers.servers import (
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import inspect, read
+from embaudit.io.options import Request
+from embaudit.io.stores import postgres
+from embaudit.io.stores.base import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from embaudit.io.stores.base import VectorTable
 
 psycopg = pytest.importorskip("psycopg")
 pytest.importorskip("pgvector")
@@ -48,6 +53,12 @@ def port() -> Iterator[int]:
 def address(port: int, table: str = "", user: str = "postgres") -> str:
     place = f"postgresql://{user}@127.0.0.1:{port}/postgres"
     return f"{place}/{table}" if table else place
+
+
+def described(port: int, table: str, **options: Any) -> VectorTable:
+    """Describe a table whose rows are not read yet."""
+    place = Address(*address(port, table).split(":", 1))
+    return postgres.table(place, Request.from_options(options))
 
 
 @pytest.fixture
@@ -88,6 +99,103 @@ def test_every_number_and_the_ids(
     assert model.right.dtype == np.float32
     np.testing.assert_array_equal(model.right, X[ORDER])
     assert model.right_ids.tolist() == sorted(IDS.tolist())
+
+
+# One state of the database
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "INSERT INTO films VALUES (1001, 'new', 2024, NULL)",
+        "DELETE FROM films WHERE film = (SELECT min(film) FROM films)",
+        "CREATE INDEX ON films USING hnsw (embedding vector_ip_ops)",
+        "ALTER TABLE films ALTER embedding TYPE halfvec(6)",
+        "ALTER TABLE films ADD title_of_film text; "
+        "ALTER TABLE films DROP title; ALTER TABLE films RENAME title_of_film TO title",
+        "ALTER TABLE films RENAME TO old; CREATE TABLE films AS SELECT * FROM old",
+    ],
+)
+def test_a_table_that_changed_after_it_was_described_is_refused(
+    films: Any, port: int, change: str
+) -> None:
+    table = described(port, "films")
+    films(change)
+    with pytest.raises(InputError, match="left alone while it is read; got changes to"):
+        table.contents().model()
+
+
+def test_changes_during_the_read_are_not_seen(
+    films: Any, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("embaudit.io.stores.postgres.BATCH_BYTES", 24 * 100)
+    batches = described(port, "films").batches()
+    read_batches = [next(batches)]
+    films("UPDATE films SET embedding = '[1,2,3,4,5,6]', title = 'changed'")
+    films("DELETE FROM films WHERE film % 2 = 0")
+    films("INSERT INTO films VALUES (1001, 'new', 2024, '[1,2,3,4,5,6]')")
+    read_batches += batches
+    vectors = np.concatenate([batch.vectors for batch in read_batches])
+    np.testing.assert_array_equal(vectors, X[ORDER])
+    titles = [title for batch in read_batches for title in batch.titles or ()]
+    assert titles == [f"film {id_}" for id_ in sorted(IDS)]
+
+
+# The order of the rows
+
+
+def test_the_order_of_rows_without_ids_depends_on_nothing_but_the_rows(
+    execute: Any, port: int
+) -> None:
+    execute("CREATE TABLE a (v vector(6)); CREATE TABLE b (v vector(6))")
+    for table, rows in (("a", X), ("b", X[::-1])):
+        for text in texts(rows):
+            execute(f"INSERT INTO {table} VALUES (%s)", [text])
+    execute("CREATE VIEW c AS SELECT v FROM a ORDER BY random()")
+    models = [read(address(port, table)).model for table in ("a", "b", "c")]
+    expected = X[np.lexsort(X.T[::-1])]
+    for model in models:
+        np.testing.assert_array_equal(model.right, expected)
+
+
+def test_rows_of_one_id_are_sorted_by_title_and_vector(execute: Any, port: int) -> None:
+    rows = [
+        (1, "a", "[1,1]"),
+        (1, "a", "[1,2]"),
+        (1, "b", "[0,0]"),
+        (2, "a", "[0,0]"),
+    ]
+    execute("CREATE TABLE a (id int, title text, v vector(2))")
+    for row in (rows[2], rows[1], rows[3], rows[0]):
+        execute("INSERT INTO a VALUES (%s, %s, %s)", row)
+    (batch,) = described(port, "a").batches()
+    assert batch.vectors.tolist() == [[1, 1], [1, 2], [0, 0], [0, 0]]
+    assert list(batch.titles or ()) == ["a", "a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "ids"),
+    [
+        ("text", ["A", "B", "a", "b", "ä", "😀"]),
+        # Sizes in their own order are s, m, l.
+        ("size", ["l", "m", "s"]),
+        ("numeric", ["10", "9"]),
+        # Types whose values have no order.
+        ("json", ["[1]", '{"a": 1}']),
+        ("point", ["(1,2)", "(3,4)"]),
+    ],
+)
+def test_ids_that_are_no_whole_numbers_are_sorted_as_texts(
+    execute: Any, port: int, kind: str, ids: list[str]
+) -> None:
+    execute("CREATE TYPE size AS ENUM ('s', 'm', 'l')")
+    execute(f"CREATE TABLE a (id {kind}, v vector(2))")
+    for id_ in reversed(ids):
+        execute(f"INSERT INTO a VALUES ('{id_}', '[1,2]')")
+    assert read(address(port, "a")).model.right_ids.tolist() == ids
+
+
+# Roles of columns
 
 
 @pytest.mark.holds("titles", library="pgvector", model="tables")
@@ -226,6 +334,48 @@ def test_half_precision_arrays_and_columns_of_codes(execute: Any, port: int) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("base", "dtype"),
+    [
+        ("vector(3)", np.float32),
+        ("halfvec(3)", np.float32),
+        ("real[]", np.float32),
+        ("double precision[]", np.float64),
+    ],
+)
+def test_a_domain_is_read_as_its_base_type(
+    execute: Any, port: int, base: str, dtype: type
+) -> None:
+    execute(f"CREATE DOMAIN embedding AS {base}")
+    execute("CREATE DOMAIN required_embedding AS embedding NOT NULL")
+    for domain in ("embedding", "required_embedding"):
+        execute(f"CREATE TABLE a (v {domain})")
+        execute(
+            "INSERT INTO a VALUES (%s)", ["[1,2,3]" if "vec" in base else "{1,2,3}"]
+        )
+        model = read(address(port, "a")).model
+        assert model.right.tolist() == [[1, 2, 3]]
+        assert model.right.dtype == dtype
+        execute("DROP TABLE a")
+
+
+def test_ids_titles_and_the_metric_of_columns_of_domains(
+    execute: Any, port: int
+) -> None:
+    execute("CREATE DOMAIN embedding AS vector(2); CREATE DOMAIN sku AS bigint")
+    execute("CREATE DOMAIN one_line AS text CHECK (VALUE NOT LIKE '%\n%')")
+    execute("CREATE TABLE items (sku sku PRIMARY KEY, title one_line, v embedding)")
+    execute("INSERT INTO items VALUES (10, 'ten', '[1,2]'), (9, 'nine', '[3,4]')")
+    # A domain has no number of dimensions, which an index needs.
+    execute("CREATE INDEX near ON items USING hnsw ((v::vector(2)) vector_cosine_ops)")
+    reading = read(address(port, "items"))
+    assert reading.model.right_ids.tolist() == [9, 10]
+    assert reading.model.right_names.tolist() == ["nine", "ten"]
+    assert str(reading.intake.metric) == "cosine, as the index near says"
+    with pytest.raises(InputError, match="none called item; name one of items"):
+        read(address(port, "item"))
+
+
 def test_ids_by_key_and_by_name(execute: Any, port: int) -> None:
     execute(
         "CREATE TABLE a (sku uuid, lang text, v vector(2), PRIMARY KEY (sku, lang))"
@@ -337,7 +487,6 @@ def test_tables_without_vectors(execute: Any, port: int) -> None:
 
 
 def test_a_read_leaves_no_connection_and_cannot_write(films: Any, port: int) -> None:
-    from embaudit.io.stores.base import Address
     from embaudit.io.stores.postgres_client import Place, connection_to
 
     read(address(port, "films"))
@@ -535,7 +684,6 @@ def test_names_that_the_server_would_cut_are_refused(execute: Any, port: int) ->
 
 
 def test_an_error_of_a_certificate_is_not_one_of_sslmode() -> None:
-    from embaudit.io.stores.base import Address
     from embaudit.io.stores.postgres_client import _refusal
 
     error = psycopg.OperationalError("SSL error: certificate verify failed")
