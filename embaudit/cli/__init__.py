@@ -44,8 +44,8 @@ def _require_no_empty_argument() -> None:
         raise must_be(
             "each argument of the command",
             "a name or a value",
-            "an empty one",
-            "check that the variables of your shell have values",
+            "an empty argument",
+            "check that its shell variables have values",
         )
 
 

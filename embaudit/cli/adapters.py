@@ -9,7 +9,7 @@ import typer
 
 from embaudit.cli.groups import parameters_of
 from embaudit.cli.terminal import Output, Workers, shown_name
-from embaudit.errors import must_be
+from embaudit.errors import InputError
 
 MEASURING = ("n_neighbours", "n_lists", "max_condition")
 """Options of an audit that apply to an adapter, too."""
@@ -72,9 +72,7 @@ def _require_only(typed: dict[str, Any], allowed: set[str]) -> None:
             option = f"--{_flag(name)}"
             if name == "more":
                 option = "a further file"
-            raise must_be(
-                option, "left out for a low-rank adapter (LoRA)", "one", "leave it out"
-            )
+            raise InputError(f"{option} must be omitted for a low-rank adapter (LoRA).")
 
 
 def _flag(name: str) -> str:

@@ -66,8 +66,8 @@ class Heatmap:
             return
         if self.heatmap is None:
             raise InputError(
-                "--heatmap-groups must be given with --heatmap, whose rows it orders; "
-                "name a picture."
+                "--heatmap-groups must be given with --heatmap, because it orders the "
+                "rows of that picture; add --heatmap FILE."
             )
         if titles.items is None:
             raise InputError(
@@ -275,7 +275,7 @@ def _require_options_of_heads(context: typer.Context) -> None:
             flag = max(option.opts, key=len)
             if name == "more":
                 flag = "a second path"
-            raise must_be(flag, "left out with --attention", "it")
+            raise InputError(f"{flag} must be omitted if --attention is given.")
 
 
 def _head_named(attention: str) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from embaudit.cli.terminal import (
 )
 from embaudit.core.sizes import N_QUERIES
 from embaudit.core.words import counted
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 
 if TYPE_CHECKING:
     from embaudit.io import Reading
@@ -187,10 +187,12 @@ def compare(
 
     if is_adapter(before) or (after is not None and is_adapter(after)):
         if after is None:
-            raise must_be("compare", "given a second adapter", "one file")
+            raise must_be(
+                "the input", "two adapters", "one adapter", "name a second adapter"
+            )
         compare_adapters(context, before, after, output, workers, same_base=same_base)
         return
-    _require_left_out({"--same-base": same_base}, "without adapters (LoRA)", "it")
+    _require_omitted({"--same-base": same_base}, "unless adapters (LoRA) are compared")
     # A limit that is no number is refused before two models are read.
     limits = values_in(fail_below, "fail-below", "kept=0.7", float)
     judging_options = {
@@ -200,15 +202,14 @@ def compare(
     }
     more = more or []
     if copy or formats is not None:
-        _require_left_out(
+        _require_omitted(
             judging_options
             | {
                 "--paired": paired,
                 "--same-numbers": same_numbers,
                 "a second file": after is not None and not copy,
             },
-            "for copies of the same vectors",
-            "it with --copy or --formats",
+            "if --copy or --formats is given",
         )
         copies = [] if after is None else [after, *more]
         # Options for reading apply to the original only.
@@ -228,20 +229,21 @@ def compare(
             workers=workers,
         )
         return
-    _require_left_out(
+    _require_omitted(
         {"--queries": queries is not None, "--n-lists": n_lists is not None},
-        "without copies",
-        "no --copy and no --formats",
+        "unless --copy or --formats is given",
     )
     if after is None:
         raise must_be(
-            "compare", "given a second model, or --formats to make copies", "one file"
+            "the input",
+            "two or more models",
+            "one model",
+            "name a second model, or make copies of this one with --formats",
         )
     if paired:
-        _require_left_out(
+        _require_omitted(
             {"a third model": bool(more), "--role": role is not None} | judging_options,
-            "if two encoders are compared",
-            "it with --paired",
+            "if --paired is given",
         )
         _compare_encoders(
             before,
@@ -257,11 +259,9 @@ def compare(
         return
     if more:
         paths = [before, after, *more]
-        _require_left_out(
+        _require_omitted(
             judging_options | {"--same-numbers": same_numbers},
             "if three or more models are compared",
-            counted(len(paths), "model"),
-            "compare two models to use it",
         )
         readings = _reading_of_each(paths, reading, left_file)
         _compare_runs(paths, n_neighbours, role, readings, titles, rng, output, workers)
@@ -285,13 +285,11 @@ def compare(
     raise typer.Exit(int(has_failed))
 
 
-def _require_left_out(
-    is_given: Mapping[str, bool], when: str, got: str, remedy: str = ""
-) -> None:
+def _require_omitted(is_given: Mapping[str, bool], condition: str) -> None:
     """Raise InputError if an option is given that another option rules out."""
     for option, given in is_given.items():
         if given:
-            raise must_be(option, f"left out {when}", got, remedy)
+            raise InputError(f"{option} must be omitted {condition}.")
 
 
 def _reading_of_each(
@@ -403,7 +401,6 @@ def _read_all(
     paths: list[Path], readings: list[Given], titles: Titles, *, quiet: bool
 ) -> list[Reading]:
     """Read each model with its options."""
-    from embaudit.errors import InputError
     from embaudit.io import Reading
 
     loaded = []
@@ -419,8 +416,9 @@ def _read_all(
         # model.
         number = "both" if len(paths) == 2 else "all"
         raise InputError(
-            "{} One file serves {} models here; save each with its own, "
-            "`embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`, and compare those.",
+            "{} The same file is used for {} models here; save each model with a file "
+            "of its own, `embaudit.save(embaudit.load(PATH, ids=FILE), NEW)`, and "
+            "compare the saved models.",
             error.sentence,
             number,
         ) from error
@@ -524,8 +522,8 @@ def _require_page_or_table(out: Path) -> None:
     if out.suffix.lower() not in ("", *SUFFIXES["out"], *PACKED, *TABLES):
         raise must_be(
             "--out",
-            "a file that ends in .html, or for a table in "
-            ".parquet, .feather, .csv or .tsv",
+            "a file that ends in .html for a report, or in .parquet, .feather, .csv "
+            "or .tsv for a table",
             out,
         )
 

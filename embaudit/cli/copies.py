@@ -53,8 +53,8 @@ def compare_with_copies(
         format_named(name)
     if not names and not copies:
         raise must_be(
-            "compare",
-            "given copies with --copy, or names with --formats",
+            "the copies to compare",
+            "given with --copy or --formats",
             "neither",
             "for example --formats int8,float16",
         )

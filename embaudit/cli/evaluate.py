@@ -190,7 +190,7 @@ def _require_unused(judge: str, **options: object) -> None:
 
     for name, value in options.items():
         if value is not None:
-            raise InputError(f"--{name} must be left out next to {judge}.")
+            raise InputError(f"--{name} must be omitted if {judge} is given.")
 
 
 def _labels(

@@ -192,8 +192,8 @@ def _estimator(
 
     if objective is Penalty.FACTORS and split is not None:
         raise InputError(
-            "--split goes with --objective product; the penalty on the factors leaves "
-            "no choice of it."
+            "--split must be omitted unless --objective is product, because the "
+            "penalty on the factors determines the split."
         )
     if objective is Penalty.FACTORS:
         return FactorPenaltyMF(rank, alpha=alpha, random_state=rng)

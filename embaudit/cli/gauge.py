@@ -71,20 +71,20 @@ def gauge(
     # Each way to choose a model has options of its own.
     if exponent is not None and (group is not None or max_condition is not None):
         raise InputError(
-            "--exponent must be given without --group and --max-condition; it leaves "
-            "nothing random."
+            "--exponent must be given without --group and --max-condition, because "
+            "the exponent alone determines the gauge."
         )
     if (audit is None) != (name is None):
         raise InputError(
-            "--from and --name must be given together: a model is named by the JSON "
-            "of its audit."
+            "--from and --name must be given together, because --name chooses a model "
+            "in the audit that --from reads."
         )
     if audit is not None and any(
         option is not None for option in (group, exponent, max_condition)
     ):
         raise InputError(
-            "--from must be given without --group, --exponent and --max-condition; "
-            "the audit has its own."
+            "--from must be given without --group, --exponent and --max-condition, "
+            "because the audit records the gauge."
         )
     inputs = [path, audit, *reading.files]
     distinct_outputs(inputs, [out])

@@ -80,12 +80,15 @@ def reproduce(
 
     changed = {field: value for field, value in vars(own).items() if value is not None}
     if changed and name not in (Name.NETFLIX, Name.ALL):
-        raise InputError(f"{name} has no setting; penalties and sizes go with netflix.")
+        raise InputError(
+            f"penalties and sizes must be omitted for {name}; they are settings of "
+            "netflix."
+        )
     setting = replace(figures.netflix_setting.SIZES[size], **changed)
     names = [each for each in Name if name in (each, Name.ALL) and each is not Name.ALL]
     # A folder that is none, or holds the results already, is refused before the work.
     if out.exists() and not out.is_dir():
-        raise must_be("the output", "a folder", out, "name another one")
+        raise must_be("the output", "a folder", out, "name a folder")
     for each in names if out.exists() else ():
         # Every figure writes its numbers under its name.
         writable(out / f"{each}.json", force=force)

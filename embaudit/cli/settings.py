@@ -144,7 +144,9 @@ def _table(path: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as error:
         if path.name == SHARED:  # another tool will report it
             return None
-        raise InputError(f"{path} must be TOML; got {error}; mend it.") from error
+        raise InputError(
+            f"{path} must be valid TOML; got {error}; correct the file."
+        ) from error
     if path.name == OWN:
         return whole
     tool = whole.get("tool")

@@ -134,7 +134,7 @@ class Workers:
 
         # A scheduler decides itself how many workers share the work.
         if self.jobs is not None and self.dask is not None:
-            raise must_be("--jobs", "left out if --dask is given", self.jobs)
+            raise must_be("--jobs", "omitted if --dask is given", self.jobs)
         try:
             with ExitStack() as stack:
                 stack.enter_context(progress_bars(quiet=quiet))
@@ -150,7 +150,7 @@ class Workers:
                 raise
             error_type = type(error).__name__
             raise InputError(
-                f"the Dask scheduler at {self.dask} went away ({error_type}); "
+                f"the Dask scheduler at {self.dask} stopped answering ({error_type}); "
                 "start it, and run the command again."
             ) from error
 

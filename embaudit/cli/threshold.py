@@ -170,13 +170,13 @@ def _require_tables(
         raise must_be(
             "--groups",
             "given with --items, the table with this column",
-            f"{groups!r} alone",
+            f"--groups {groups!r} without --items",
         )
     if groups is None and left_items is not None:
         raise must_be(
             "--left-items",
             "given with --groups, the column of the groups",
-            "it alone",
+            "--left-items without --groups",
         )
 
 
@@ -216,9 +216,9 @@ def _groups(
             option = "--left-items" if side == "left" else "--items"
             raise must_be(
                 option,
-                f"given with --groups for {pairs.titled(model)} pairs: the table of "
-                f"the groups of {model.title(side)}s",
-                "none",
+                f"given with --groups for {pairs.titled(model)} pairs, because it "
+                f"holds the groups of the {model.title(side)}s",
+                "--groups alone",
             )
         # `join_texts` would call a missing column the column of titles.
         open_titles(table, titles.id, column).position(column, "groups")

@@ -180,7 +180,7 @@ def _require_unused(needed: str, **options: Any) -> None:
     """Raise InputError if an option is given whose argument `needed` is missing."""
     for name, value in options.items():
         if value is not None:
-            raise InputError("{} must be left out without {}.", Parameter(name), needed)
+            raise InputError("{} must be omitted without {}.", Parameter(name), needed)
 
 
 def _by_labels(

@@ -161,7 +161,7 @@ def held_out_interactions(
         last = as_count(last, "last", least=2)
     elif time is not None:
         raise InputError(
-            "{} must be left out without {}, because the order of interactions does "
+            "{} must be omitted without {}, because the order of interactions does "
             "not count.",
             Parameter("time"),
             Parameter("last"),

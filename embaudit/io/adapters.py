@@ -442,7 +442,7 @@ def adapter_of(source: AdapterSource, *, scale: float | None = None) -> Adapter:
             factor = scale
         return _adapter_of_pair(source[0], source[1], factor)
     if scale is not None:
-        raise must_be("scale", "left out for an adapter that states its own", scale)
+        raise must_be("scale", "omitted for an adapter that states its own", scale)
     if isinstance(source, Adapter):
         return source
     if isinstance(source, str | os.PathLike):

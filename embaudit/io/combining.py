@@ -85,7 +85,7 @@ def with_declared(model: FactorModel, request: Request) -> FactorModel:
         If they contradict each other or the model.
     """
     if request.compared is not None and request.link is not None:
-        allowed = Sentence("left out if {} is given, which sets it", Option("compared"))
+        allowed = Sentence("omitted if {} is given, which sets it", Option("compared"))
         raise must_be("link", allowed, repr(request.link))
     if request.objective is not None:
         find_training(request.objective)
@@ -157,7 +157,7 @@ def with_norm_of(
     """
     if norm is None:
         if request.norm not in (None, NONE):
-            what = "left out, unless the model is a checkpoint in safetensors or GGUF"
+            what = "omitted unless the model is a checkpoint in safetensors or GGUF"
             raise must_be("norm", what, repr(request.norm))
         return model, None
     if not request.norm and not norm.norm.fits(model.link, model.rank):
@@ -185,20 +185,20 @@ def with_inputs(model: FactorModel, request: Request) -> FactorModel:
         remedy = Sentence("give what reaches the head with {}", Option("inputs"))
         raise must_be(
             "states",
-            "left out, unless the final norm of the head is known",
+            "omitted unless the final norm of the head is known",
             "states of a head without one",
             remedy,
         )
     if request.states is not None and request.inputs is not None:
         raise InputError(
-            "{} must be left out if {} is given; the final norm turns the states into "
+            "{} must be omitted if {} is given; the final norm turns the states into "
             "inputs.",
             Parameter("inputs"),
             Option("states"),
         )
     if model.left_side is not None:
         raise InputError(
-            "{} must be left out here; the model has {}s of its own.",
+            "{} must be omitted here; the model has {}s of its own.",
             Parameter("inputs"),
             model.title("left"),
         )

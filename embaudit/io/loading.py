@@ -467,7 +467,7 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
     if location.is_in_memory:
         if name is not None:
             raise InputError(
-                "{} must be left out for an object in memory; its class decides how it "
+                "{} must be omitted for an object in memory; its class decides how it "
                 "is read.",
                 Parameter("format"),
             )
@@ -689,7 +689,7 @@ def _with_left(contents: Contents, request: Request) -> tuple[Contents, Request]
         raise must_be(option, "vectors of one side", got, remedy)
     if "left" in contents.fields:
         raise InputError(
-            "{} must be left out here, because the model has two sides already.",
+            "{} must be omitted here, because the model has two sides already.",
             Option(option),
         )
     name = location.name or FROM_CALLER

@@ -396,7 +396,7 @@ class Request:
         is_one_sided = not {"left", "left_file"} & {*options}
         if kind == "vectors" and is_one_sided and unfit:
             raise InputError(
-                "{} must be left out with {}, because vectors have no biases.",
+                "{} must be omitted with {}, because vectors have no biases.",
                 Parameter(unfit[0]),
                 Option("kind", "vectors"),
             )
@@ -560,7 +560,7 @@ def require_one_meaning(options: Mapping[str, Any], *, arrays: bool = False) -> 
     for name, file in NAMES_AND_FILES.items():
         if options.get(name) is not None and options.get(file) is not None:
             raise InputError(
-                "{} must be left out if {} is given; both give the same.",
+                "{} must be omitted if {} is given; both give the same.",
                 Parameter(name),
                 Option(file),
             )

@@ -563,7 +563,7 @@ def _other_link(word: str, training: Training, link: Link) -> InputError:
     if link.compares is not None:
         return must_be(
             "compared",
-            f"{training.compared or 'left out'} {declared}",
+            f"{training.compared or 'omitted'} {declared}",
             repr(link.compares),
             "leave one of them out",
         )
@@ -586,7 +586,7 @@ def _other_objective(law: Objective, link: Link) -> InputError:
     if link.compares is not None:
         return must_be(
             "objective",
-            f"left out where rows are compared by {link.comparison_words}",
+            f"omitted if rows are compared by {link.comparison_words}",
             repr(law.name),
         )
     usual = ", ".join(other.name for other in usual_objectives(link))

@@ -71,5 +71,5 @@ def require_head(tying: Tying, link: Link) -> None:
         raise must_be("tying", "a Tying", repr(tying))
     if link.name != "softmax":
         raise must_be(
-            "tying", "left out unless the link is softmax", f"{link.name} link"
+            "tying", "omitted unless the link is softmax", f"{link.name} link"
         )

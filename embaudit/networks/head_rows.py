@@ -125,7 +125,7 @@ def _inputs(
     """Return a sample of the states or inputs, or of the tokens if neither is given."""
     if states is not None and inputs is not None:
         raise InputError(
-            "{} must be left out if {} is given.", Option("states"), Option("inputs")
+            "{} must be omitted if {} is given.", Option("states"), Option("inputs")
         )
     if states is not None:
         sample = _sampled(head, states, "state", n_rows, rng)

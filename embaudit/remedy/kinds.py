@@ -192,7 +192,7 @@ def fix(
         require_one_of(by_map, "by_map", get_args(MapKind))
         if map_to is None:
             raise InputError(
-                "{} names the map of {}, so it must be left out without it.",
+                "{} must be omitted unless {} is given.",
                 Option("by_map"),
                 Option("map_to"),
             )
@@ -206,7 +206,7 @@ def fix(
     model, draw = model_of(model), as_generator(rng)
     _require_products(model)
     if rotate is not None:
-        _require_left_out(
+        _require_omitted(
             "only rotated",
             as_=as_,
             align_to=align_to,
@@ -216,7 +216,7 @@ def fix(
         )
         remedy = _rotated(model, role, unit=unit)
     elif map_to is not None:
-        _require_left_out(
+        _require_omitted(
             "mapped into the space of another encoder",
             as_=as_,
             align_to=align_to,
@@ -233,7 +233,7 @@ def fix(
         )
         remedy = _mapped(model, role, found, by_map)
     elif align_to is not None:
-        _require_left_out(
+        _require_omitted(
             "aligned with those of another model",
             as_=as_,
             dimensions=dimensions,
@@ -315,7 +315,7 @@ def _finished(remedy: Remedy, *, unit: bool, keep_empty: bool) -> Remedy:
     return replace(remedy, maps=maps, unit=True)
 
 
-def _require_left_out(vectors: str, **values: object) -> None:
+def _require_omitted(vectors: str, **values: object) -> None:
     """Raise InputError if an option of other kinds of vectors is given.
 
     Parameters
@@ -329,7 +329,7 @@ def _require_left_out(vectors: str, **values: object) -> None:
     for name, value in values.items():
         if value is not None:
             raise InputError(
-                "{} must be left out if vectors are {}; got {}.",
+                "{} must be omitted if vectors are {}; got {}.",
                 Option(name),
                 vectors,
                 repr(value),
@@ -517,7 +517,7 @@ def _centred(
     if dimensions is not None:
         raise must_be(
             "dimensions",
-            "left out for centred vectors, which keep them all",
+            "omitted for centred vectors, which keep them all",
             dimensions,
         )
     # A shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is
@@ -580,7 +580,7 @@ def _of_equal_length(
     if dimensions is not None:
         raise must_be(
             "dimensions",
-            "left out for vectors of equal length, which keep them all",
+            "omitted for vectors of equal length, which keep them all",
             dimensions,
         )
     require_both_sides(model, "vectors of equal length")
@@ -639,18 +639,18 @@ def _require_no_lengths(
     """Raise InputError if unit vectors are requested but predictions need lengths."""
     if kind == EQUAL_LENGTH:
         raise must_be(
-            "unit", "left out for vectors of equal length, which have one already", True
+            "unit", "omitted for vectors of equal length, which have one already", True
         )
     if model.compared == "dot":
         raise must_be(
             "unit",
-            "left out if rows are compared by dot product, which needs their lengths",
+            "omitted if rows are compared by dot product, which needs their lengths",
             True,
         )
     if len(roles) > 1:
         raise must_be(
             "unit",
-            "left out for a model, whose lengths its predictions need",
+            "omitted for a model, whose lengths its predictions need",
             True,
             Sentence("choose one side with {}", Option("role")),
         )

@@ -256,7 +256,7 @@ def _checked_scoring(scoring: Scoring | None, *, has_labels: bool) -> Scoring:
     require_one_of(scoring, "scoring", get_args(Scoring))
     if not has_labels:
         raise InputError(
-            "{} must be left out without {}, the labelled pairs that choose a "
+            "{} must be omitted without {}, the labelled pairs that choose a "
             "threshold.",
             Parameter("scoring"),
             Parameter("pairs"),
@@ -273,7 +273,7 @@ def _checked_by(by: By | None, *, is_carried: bool, has_labels: bool) -> By:
     require_one_of(by, "by", get_args(By))
     if not is_carried:
         raise InputError(
-            "{} must be left out without {}, the model that a threshold is carried to.",
+            "{} must be omitted without {}, the model that a threshold is carried to.",
             Parameter("by"),
             Parameter("to"),
         )

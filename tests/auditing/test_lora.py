@@ -154,7 +154,7 @@ def test_numbers_of_a_zero_update_are_missing_and_not_zero():
         ),
         (lambda b, a: ea.audit_lora(b, a, n_neighbours=0), "n_neighbours must be"),
         (lambda b, a: ea.audit_lora(b, a, n_lists=0), "n_lists must be"),
-        (lambda b, a: ea.audit_lora("x", scale=2.0), "scale must be left out"),
+        (lambda b, a: ea.audit_lora("x", scale=2.0), "scale must be omitted"),
         (lambda b, a: ea.audit_lora(np.nan * b, a), "B must be finite"),
     ],
 )

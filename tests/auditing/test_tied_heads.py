@@ -186,7 +186,7 @@ def test_a_head_stays_tied_in_a_file_and_in_part_but_not_with_other_rows(
 @pytest.mark.parametrize(
     ("link", "tying", "part"),
     [
-        ("identity", Tying("tied"), "left out unless the link is softmax"),
+        ("identity", Tying("tied"), "omitted unless the link is softmax"),
         ("softmax", "tied", "a Tying; got 'tied'"),
     ],
 )

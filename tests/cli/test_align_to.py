@@ -69,8 +69,8 @@ def test_options_for_reading_apply_to_both_models(embaudit):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--as", "balanced"], "--as must be left out if vectors are aligned"),
-        (["--dimensions", "2"], "--dimensions must be left out if vectors are aligned"),
+        (["--as", "balanced"], "--as must be omitted if vectors are aligned"),
+        (["--dimensions", "2"], "--dimensions must be omitted if vectors are aligned"),
         (["--json", "model.npz"], "model.npz"),
     ],
 )

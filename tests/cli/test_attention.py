@@ -58,8 +58,8 @@ def test_states_enter_other_layers(embaudit):
         (["--attention", "x"], "--attention must be LAYER.HEAD, two integers from 0;"),
         (["--attention", "0.9"], "head must be from 0 to 3; got 9."),
         (["--attention", "0"], "--attention must be LAYER.HEAD"),
-        (["--attention", "0.0", "--served", "dot"], "--served must be left out"),
-        (["gpt2", "--attention", "0.0"], "a second path must be left out"),
+        (["--attention", "0.0", "--served", "dot"], "--served must be omitted"),
+        (["gpt2", "--attention", "0.0"], "a second path must be omitted"),
     ],
 )
 def test_arguments_are_refused(embaudit, arguments, sentence):

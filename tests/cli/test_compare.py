@@ -207,11 +207,14 @@ def test_the_page_of_several_runs_shows_their_shares(embaudit):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--fail-below", "top=0.5"), "--fail-below must be left out if three or"),
-        (("--reference", "seed.npz"), "--reference must be left out if three or"),
-        (("--allow-swapped",), "--allow-swapped must be left out if three or more"),
-        (("--same-numbers",), "--same-numbers must be left out if three or more"),
-        (("--out", "runs.xlsx"), "--out must be a file that ends in .html, or for a"),
+        (("--fail-below", "top=0.5"), "--fail-below must be omitted if three or"),
+        (("--reference", "seed.npz"), "--reference must be omitted if three or"),
+        (("--allow-swapped",), "--allow-swapped must be omitted if three or more"),
+        (("--same-numbers",), "--same-numbers must be omitted if three or more"),
+        (
+            ("--out", "runs.xlsx"),
+            "--out must be a file that ends in .html for a report",
+        ),
         (("--role", "query"), "--role must be one of"),
         (("--n-neighbours", "60"), "--n-neighbours must be an integer from 1 to 59"),
     ],
@@ -298,21 +301,21 @@ def test_a_copy_and_queries_are_read_from_files(embaudit, vectors):
     ("arguments", "sentence"),
     [
         (("--formats", "int4"), "--formats must be names of float16, bfloat16"),
-        (("--copy",), "compare must be given copies with --copy, or names with"),
-        ((), "compare must be given a second model, or --formats to make copies"),
-        (("--queries", "x.npy"), "--queries must be left out without copies"),
-        (("x.npy", "--n-lists", "9"), "--n-lists must be left out without copies"),
+        (("--copy",), "the copies to compare must be given with --copy or"),
+        ((), "the input must be two or more models; got one model"),
+        (("--queries", "x.npy"), "--queries must be omitted unless --copy or"),
+        (("x.npy", "--n-lists", "9"), "--n-lists must be omitted unless --copy or"),
         (
             ("--formats", "int8", "--same-numbers"),
-            "--same-numbers must be left out for copies",
+            "--same-numbers must be omitted if --copy or",
         ),
         (("--formats", "int8", "--role", "side"), "--role must be one of"),
         (("--formats", "int8", "--n-lists", "0"), "--n-lists must be an integer >= 1"),
         (
             ("--formats", "int8", "--allow-swapped"),
-            "--allow-swapped must be left out for copies",
+            "--allow-swapped must be omitted if --copy or",
         ),
-        (("codes.npy", "--formats", "int8"), "a second file must be left out for"),
+        (("codes.npy", "--formats", "int8"), "a second file must be omitted if"),
     ],
 )
 def test_options_that_do_not_fit_copies_are_refused(embaudit, arguments, sentence):

@@ -44,8 +44,8 @@ def test_vectors_are_written_and_the_figures_are_printed(embaudit, tables):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--as", "centred"], "--as must be left out if vectors are mapped"),
-        (["--align-to", "old.parquet"], "--align-to must be left out"),
+        (["--as", "centred"], "--as must be omitted if vectors are mapped"),
+        (["--align-to", "old.parquet"], "--align-to must be omitted"),
         (["--role", "user"], "must be the items"),
     ],
 )
@@ -59,4 +59,6 @@ def test_options_of_other_vectors_are_refused(embaudit, tables, arguments, sente
 def test_a_map_without_a_new_encoder_is_refused(embaudit, tables):
     result = embaudit("fix", "old.parquet", "--by-map", "linear", "--out", "m.parquet")
     assert result.code == 2
-    assert "--by-map names the map of --map-to" in " ".join(result.err.split())
+    assert "--by-map must be omitted unless --map-to is given" in " ".join(
+        result.err.split()
+    )

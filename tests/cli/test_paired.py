@@ -45,9 +45,9 @@ def test_the_page_and_the_record_hold_the_figures(embaudit):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["new.npy"], "a third model must be left out"),
-        (["--fail-below", "kept=0.5"], "--fail-below must be left out"),
-        (["--role", "item"], "--role must be left out"),
+        (["new.npy"], "a third model must be omitted"),
+        (["--fail-below", "kept=0.5"], "--fail-below must be omitted"),
+        (["--role", "item"], "--role must be omitted"),
     ],
 )
 def test_options_of_other_comparisons_are_refused(embaudit, arguments, sentence):

@@ -37,11 +37,11 @@ REFUSED = {
         ("items.npy --left-ids-column id", "must be given with --left-ids, the table"),
         (
             "items.npy --left a --left-file users.npy",
-            "left out if --left-file is given",
+            "omitted if --left-file is given",
         ),
         (
             "items.npy --id-array a --ids two.txt",
-            "--id-array must be left out if --ids",
+            "--id-array must be omitted if --ids",
         ),
         ("items.npy --vector-id id", "got vector_id; say --ids FILE."),
         ("layers.npz", "name two factors with --left A and --weight B"),
@@ -61,7 +61,7 @@ REFUSED = {
         ("model.npz --max-condition 0.5", "--max-condition must be a finite number >"),
         ("model.npz --rng magic", "Invalid value for '--rng'"),
         ("model.npz --jobs 0", "Invalid value for '--jobs'"),
-        ("model.npz --jobs 2 --dask localhost:1", "--jobs must be left out if"),
+        ("model.npz --jobs 2 --dask localhost:1", "--jobs must be omitted if"),
         ("model.npz --dask magic", "HOST:PORT of a Dask scheduler"),
         ("model.npz --weight magic", "model.npz: an option for embaudit files must"),
         ("model.npz --show nobody", "no titles: add --items movies.csv"),
@@ -156,7 +156,10 @@ REFUSED = {
         ("ratings.csv --objective product --alpha nan", "--alpha must be a finite"),
         ("ratings.csv --objective factors --alpha 999", "largest singular value"),
         ("ratings.csv --objective product --split 2", "--split must be from 0 to 1"),
-        ("ratings.csv --objective factors --split 1", "goes with --objective product"),
+        (
+            "ratings.csv --objective factors --split 1",
+            "must be omitted unless --objective is product",
+        ),
         ("ratings.csv --objective product --duplicates magic", "one of error, sum"),
         ("ratings.csv --objective product --user magic", "the user column must be"),
         ("ratings.csv --objective product --rating stars", "the rating column must be"),
@@ -208,7 +211,7 @@ REFUSED = {
     ],
     "reproduce": [
         ("netflix --size magic", "not one of 'small', 'paper'"),
-        ("simpson --n-users 9", "simpson has no setting"),
+        ("simpson --n-users 9", "must be omitted for simpson"),
         ("simpson --out labels.txt", "the output must be a folder"),
     ],
     "simpson": [

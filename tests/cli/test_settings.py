@@ -28,8 +28,8 @@ REFUSED = [
     ("ignore-code = ['EMB1O1']", "the nearest one is EMB101"),
     ("baseline = 'none.json'", "the baseline must be a file that exists"),
     ("[severity]", "got 'severity'"),
-    ("[tool", "must be TOML"),
-    ("a = " + 100_000 * "[", "must be TOML"),
+    ("[tool", "must be valid TOML"),
+    ("a = " + 100_000 * "[", "must be valid TOML"),
 ]
 
 

@@ -144,7 +144,7 @@ def test_a_scheduler_that_is_killed_ends_an_audit_in_one_sentence(tmp_path, mome
         ),
         (
             ["--dask", "a:1", "--jobs", 2],
-            "--jobs must be left out if --dask is given; got 2.",
+            "--jobs must be omitted if --dask is given; got 2.",
         ),
     ],
 )

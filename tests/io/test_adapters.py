@@ -290,7 +290,7 @@ def test_an_adapter_is_no_model(tmp_path):
         (lambda: adapter_of((B, A), scale=np.nan), "scale must be a finite number"),
         (lambda: adapter_of((B, NAN)), "A must be finite"),
         (lambda: adapter_of(3), "must be a path, or two matrices"),
-        (lambda: adapter_of("x", scale=2.0), "scale must be left out"),
+        (lambda: adapter_of("x", scale=2.0), "scale must be omitted"),
         (lambda: adapter_of("no-such-file"), "a file that exists"),
     ],
 )

@@ -262,7 +262,7 @@ def test_tables_that_leave_a_question_are_refused(
         (
             "m.npz",
             "v.csv",
-            "left_file must be left out here, because the model has two sides",
+            "left_file must be omitted here, because the model has two sides",
         ),
     ],
 )

@@ -288,7 +288,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
         (
             load(pair),
             ROWS,
-            "left must be left out here, because the model has two sides already",
+            "left must be omitted here, because the model has two sides already",
         ),
         (
             tmp_path / "columns.npy",

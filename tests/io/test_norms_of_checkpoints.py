@@ -204,7 +204,7 @@ def test_the_logits_are_those_of_the_network(tmp_path):
 def test_a_file_that_is_no_checkpoint_has_none(tmp_path):
     np.savez(tmp_path / "head.npz", W=HEAD)
     assert load(tmp_path / "head.npz", norm="none", kind="head").final_norm is None
-    said = r"norm must be left out, unless the model is a checkpoint in safetensors or GGUF; got"
+    said = r"norm must be omitted unless the model is a checkpoint in safetensors or GGUF; got"
     with pytest.raises(InputError, match=said):
         load(tmp_path / "head.npz", norm="model.norm", kind="head")
 

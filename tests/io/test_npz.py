@@ -228,7 +228,7 @@ OTHERS = {"a": USERS, "b": ITEMS}
         (OTHERS, {"weight": "a", "kind": "factors"}, "must both be named"),
         (PAIR, {"kind": "head"}, "one recognised table, pair or head"),
         (PAIR, {"inputs": ITEMS}, "the model has users of its own"),
-        (PAIR, {"link": "cosine", "compared": "dot"}, "left out if compared"),
+        (PAIR, {"link": "cosine", "compared": "dot"}, "omitted if compared"),
     ],
 )
 def test_arrays_that_leave_a_question_are_refused(

@@ -264,7 +264,7 @@ def test_what_is_no_known_model() -> None:
             load(unknown)
     two_sided = FactorModel.from_user_item(X, X)
     with pytest.raises(
-        InputError, match="inputs must be left out here; the model has users of its own"
+        InputError, match="inputs must be omitted here; the model has users of its own"
     ):
         load(two_sided, inputs=X)
     head = load(FactorModel.from_vectors(X), inputs=X[:3])

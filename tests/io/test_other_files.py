@@ -125,10 +125,10 @@ def test_a_source_that_is_neither_a_path_nor_a_list_of_paths_is_refused(
         ({"transpose": "up"}, "transpose must be one of none, left, right, both"),
         ({"format": "nmz"}, "format must be one of embaudit, implicit, npz, npy"),
         ({"vector_id": "a"}, "an option for npz files must be one of"),
-        ({"norm": "x"}, "norm must be left out, unless the model is a checkpoint"),
+        ({"norm": "x"}, "norm must be omitted unless the model is a checkpoint"),
         (
             {"states": ROWS},
-            "states must be left out, unless the final norm of the head is known",
+            "states must be omitted unless the final norm of the head is known",
         ),
     ],
 )

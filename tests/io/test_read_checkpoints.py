@@ -63,7 +63,7 @@ def test_states_become_inputs_behind_the_final_norm(tmp_path: Path) -> None:
     sentence = refusal(load, folder, states=states[:, :2])
     assert "vectors of 3 numbers, as wide as the final norm; got 2" in sentence
     both = refusal(load, folder, states=states, inputs=states)
-    assert "inputs must be left out if states" in both
+    assert "inputs must be omitted if states" in both
 
 
 def test_classes_of_a_classifier_are_named_by_its_configuration(tmp_path: Path) -> None:

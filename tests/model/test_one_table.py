@@ -51,7 +51,7 @@ def test_a_model_says_in_english_how_its_rows_are_compared(how, words):
         model.replace(offset=1.0)
     with pytest.raises(InputError, match=f"got rows {words}"):
         ea.canonical_form(model)
-    with pytest.raises(InputError, match=f"left out where rows are {words}"):
+    with pytest.raises(InputError, match=f"omitted if rows are {words}"):
         model.replace(objective="factors")
 
 
@@ -180,7 +180,7 @@ def test_rows_are_compared_by_cosine_dot_product_or_distance_only(wrong):
 
 @both
 def test_an_audit_of_rows_compared_with_each_other_refuses_an_objective_or_a_head(by):
-    sentence = f"objective must be left out .* by {WORDS[by]}"
+    sentence = f"objective must be omitted .* by {WORDS[by]}"
     with pytest.raises(InputError, match=sentence):
         ea.audit(TABLES[by], objective="factors")
     with pytest.raises(InputError, match="got a model with softmax link"):

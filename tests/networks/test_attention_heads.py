@@ -405,7 +405,7 @@ def refused(sentence, *arguments, **options):
         (
             (0, 0),
             {"states": np.ones((3, 12)), "inputs": np.ones((3, 12))},
-            "states must be left out if inputs is given.",
+            "states must be omitted if inputs is given.",
         ),
         ((0, 0), {"states": np.zeros((3, 12))}, "the queries must be two or more"),
         ((0, 0), {"n_rows": 1}, "n_rows must be"),

@@ -78,7 +78,7 @@ def test_one_side_is_written_in_every_format(tmp_path, suffix, role):
 def test_vectors_of_length_1_are_written_for_one_side_only():
     x = fix(NEW, align_to=OLD, role="item", unit=True).vectors()
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1)
-    with pytest.raises(InputError, match="unit must be left out for a model"):
+    with pytest.raises(InputError, match="unit must be omitted for a model"):
         fix(NEW, align_to=OLD, unit=True)
 
 
@@ -159,8 +159,8 @@ def test_the_record_holds_the_figures_of_the_alignment():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"as_": "balanced"}, "as_ must be left out if vectors are aligned"),
-        ({"dimensions": 2}, "dimensions must be left out if vectors are aligned"),
+        ({"as_": "balanced"}, "as_ must be omitted if vectors are aligned"),
+        ({"dimensions": 2}, "dimensions must be omitted if vectors are aligned"),
         ({"role": "movie"}, "role must be one of"),
         ({"align_to": "no-such-file.npz"}, "no-such-file.npz"),
         ({"align_to": 7}, "got int|7"),

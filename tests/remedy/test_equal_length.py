@@ -116,7 +116,7 @@ def test_one_side_names_the_vectors_of_the_other(role, words):
             random_model(6),
             {"unit": True, "role": "right"},
             InputError,
-            "unit must be left out for vectors of equal length",
+            "unit must be omitted for vectors of equal length",
         ),
         (
             random_model(6).replace(link="cosine"),

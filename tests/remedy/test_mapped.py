@@ -93,9 +93,9 @@ def test_mapped_vectors_are_written_with_their_ids(old, turned, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"as_": "centred"}, "as_ must be left out if vectors are mapped"),
-        ({"align_to": True}, "align_to must be left out if vectors are mapped"),
-        ({"dimensions": 2}, "dimensions must be left out if vectors are mapped"),
+        ({"as_": "centred"}, "as_ must be omitted if vectors are mapped"),
+        ({"align_to": True}, "align_to must be omitted if vectors are mapped"),
+        ({"dimensions": 2}, "dimensions must be omitted if vectors are mapped"),
         ({"by_map": "shear"}, "by_map must be one of rotation, linear; got 'shear'"),
     ],
 )
@@ -105,7 +105,9 @@ def test_options_of_other_vectors_are_refused(old, turned, options, sentence):
 
 
 def test_a_map_without_a_new_encoder_is_refused(old):
-    with pytest.raises(InputError, match="by_map names the map of map_to"):
+    with pytest.raises(
+        InputError, match="by_map must be omitted unless map_to is given"
+    ):
         ea.fix(old, by_map="rotation")
 
 

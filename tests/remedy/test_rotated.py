@@ -60,8 +60,8 @@ def test_rotated_vectors_can_have_length_one():
     ("options", "sentence"),
     [
         ({"rotate": "ica"}, "rotate must be one of pca"),
-        ({"rotate": "pca", "dimensions": 2}, "dimensions must be left out"),
-        ({"rotate": "pca", "as_": "centred"}, "must be left out if vectors are only"),
+        ({"rotate": "pca", "dimensions": 2}, "dimensions must be omitted"),
+        ({"rotate": "pca", "as_": "centred"}, "must be omitted if vectors are only"),
     ],
 )
 def test_wrong_options_are_refused(options, sentence):

@@ -243,11 +243,11 @@ def test_factors_without_negative_numbers_leave_scales_open():
         ),
         (
             {"objective": "clip", "compared": "cosine"},
-            "compared must be left out for the objective clip",
+            "compared must be omitted for the objective clip",
         ),
         (
             {"objective": "factors", "compared": "dot"},
-            "objective must be left out where rows are compared by dot product",
+            "objective must be omitted if rows are compared by dot product",
         ),
     ],
 )

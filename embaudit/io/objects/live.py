@@ -185,7 +185,7 @@ def _without_left_of_head(kind: LiveKind) -> ObjectReader:
         if request.left_file is not None and is_head:
             raise must_be(
                 "left",
-                "left out for a softmax head",
+                "omitted for a softmax head",
                 "vectors",
                 Sentence("give what the head is applied to as {}", Option("inputs")),
             )
