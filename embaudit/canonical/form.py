@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -298,23 +299,26 @@ def require_exponent(exponent: float) -> float:
     return float(exponent)
 
 
+Form = TypeVar("Form")
+
+
 def _once_per_model(
-    compute: Callable[[FactorModel], CanonicalForm],
-) -> Callable[[FactorModel], CanonicalForm]:
+    compute: Callable[[FactorModel], Form],
+) -> Callable[[FactorModel], Form]:
     """Remember the form that a function computes of a model while the model exists.
 
     A form holds no reference to its model, so that both are freed together. Models
     cannot change, and copies of a model are other keys. Two threads that ask for a new
     form at the same time both compute it, with equal results.
     """
-    forms: WeakKeyDictionary[FactorModel, CanonicalForm] = WeakKeyDictionary()
+    forms: WeakKeyDictionary[FactorModel, Form] = WeakKeyDictionary()
 
     @wraps(compute)
-    def remembered(model: FactorModel) -> CanonicalForm:
-        form = forms.get(model)
-        if form is None:
-            form = compute(model)
-            forms[model] = form
+    def remembered(model: FactorModel) -> Form:
+        if model in forms:
+            return forms[model]
+        form = compute(model)
+        forms[model] = form
         return form
 
     return remembered
@@ -356,14 +360,38 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     >>> canonical_form(far).rank, canonical_form(far).gauge(0.5) is None
     (2, True)
     """
+    return _require_form(form_unless_zero(model))
+
+
+def form_unless_zero(model: FactorModel) -> CanonicalForm | None:
+    """Return the canonical form of a model, or None if every score is zero.
+
+    For any other model this is `canonical_form`, with the same errors.
+
+    Examples
+    --------
+    >>> users, items = [[1.0, 0.0]], [[0.0, 1.0]]
+    >>> form_unless_zero(FactorModel.from_user_item(users, items)) is None
+    True
+    """
     require_both_sides(model, "the canonical form")
     return _form_of_scores(model)
 
 
 @_once_per_model
-def _form_of_scores(model: FactorModel) -> CanonicalForm:
+def _form_of_scores(model: FactorModel) -> CanonicalForm | None:
     """Decompose the scores of a model with both sides."""
     return _decompose(model, model.centred_sides)
+
+
+def _require_form(form: CanonicalForm | None) -> CanonicalForm:
+    """Raise InputError for scores that are all zero, because they have no form."""
+    if form is None:
+        raise InputError(
+            "at least one score must differ from zero; got factors whose products are "
+            "all zero; check the input."
+        )
+    return form
 
 
 @_once_per_model
@@ -381,17 +409,22 @@ def form_without_new_bias(model: FactorModel) -> CanonicalForm:
         return form
     if form.is_full_rank:
         return replace(form, left_centre=np.zeros(model.rank))
-    return _decompose(model, model.free_shifts)
+    return _require_form(_decompose(model, model.free_shifts))
 
 
-def _decompose(model: FactorModel, centred: tuple[SideName, ...]) -> CanonicalForm:
-    """Compute the form of a model after some of its sides are centred."""
+def _decompose(
+    model: FactorModel, centred: tuple[SideName, ...]
+) -> CanonicalForm | None:
+    """Compute the form of a model after some of its sides are centred.
+
+    Return None if every score is zero.
+    """
     left, right = model.moments("left"), model.moments("right")
     if not model.link.unit_sides and (
         _is_extreme(left.root) or _is_extreme(right.root)
     ):
         require_ordinary_size(model)
-    return form_of_moments(
+    return _decompose_moments(
         left, right, centred=centred, shifts_left="left" in model.free_shifts
     )
 
@@ -419,6 +452,18 @@ def form_of_moments(
     InputError
         If every score is zero.
     """
+    form = _decompose_moments(left, right, centred=centred, shifts_left=shifts_left)
+    return _require_form(form)
+
+
+def _decompose_moments(
+    left: Moments,
+    right: Moments,
+    *,
+    centred: tuple[SideName, ...],
+    shifts_left: bool,
+) -> CanonicalForm | None:
+    """Compute the form of `form_of_moments`, or return None if every score is zero."""
     n_columns = len(left.mean)
     left_centre: Vector = np.zeros(n_columns)
     right_centre: Vector = np.zeros(n_columns)
@@ -442,10 +487,7 @@ def form_of_moments(
     root_rounding = max(by_gram, default=0.0) * scale
     rank = _count_above(s, resolution)
     if rank == 0:
-        raise InputError(
-            "at least one score must differ from zero; got factors whose products are "
-            "all zero; check the input."
-        )
+        return None
     return CanonicalForm(
         singular_values=frozen(s),
         rank=rank,

@@ -1,25 +1,32 @@
 """Prediction cosines: similarities that all equivalent models agree on.
 
 The prediction cosine of two right entities is the cosine of their columns of the score
-matrix, that of two left entities the cosine of their rows. It needs the scores only, so
-no gauge moves it.
+matrix, and that of two left entities is the cosine of their rows. Both are computed
+from the scores alone, so they are the same in every equivalent model.
+
+The score matrix S, (n, p), is never built. With its singular value decomposition
+`S = U s Vᵀ` of rank r,
+
+    SᵀS = (V s)(V s)ᵀ    and    SSᵀ = (U s)(U s)ᵀ,
+
+so the columns of S have the same cosines as the rows of `V s`, (p, r), and the rows of
+S have the same cosines as the rows of `U s`, (n, r). These rows are called prediction
+vectors. The canonical form maps the factors to them, a block of rows at a time.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.canonical.form import (
     CanonicalForm,
     canonical_form,
+    form_unless_zero,
     require_both_sides,
 )
 from embaudit.core.checked import Floats, Matrix
-from embaudit.core.parallel import row_blocks
-from embaudit.errors import InputError
 from embaudit.linalg.mapped import Mapped, RowMap
-from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
+from embaudit.linalg.pairs import pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
@@ -27,11 +34,13 @@ from embaudit.model.sizes import require_model
 def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
     """Compute rows whose plain cosine is the prediction cosine.
 
-    The scores are those without biases and offset, and without what a free bias could
-    absorb. With a free item bias, the scores of each item are centred over the users.
-    With a free user bias, or a softmax or ranking link, the scores of each user are
-    centred over the items. Right rows are `(Q − centre) R_Pᵀ u = V s`, and left rows
-    are `(P − centre) R_Qᵀ v = U s`: the canonical gauges at exponents 0 and 1.
+    Let `S = U s Vᵀ` be the singular value decomposition of the scores. The rows for the
+    right side are `V s`, and the rows for the left side are `U s`.
+
+    The scores are taken without biases and offset. They are centred wherever
+    predictions leave a mean free: over the users if the model has an item bias, and
+    over the items if it has a user bias or a ranking link. The logits of a softmax
+    model are centred over the inputs and over the labels, unless they have a soft cap.
 
     Parameters
     ----------
@@ -44,15 +53,16 @@ def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
     -------
     array of shape (n, r) or (p, r)
         In the precision of the factors; r is the rank that the predictions see. A row
-        whose scores vanish is zero, and has no cosine.
+        whose scores are all zero is zero, and has no cosine.
 
     Raises
     ------
     InputError
-        If a side is missing.
+        If a side is missing, or if every score is zero.
 
     Examples
     --------
+    >>> import numpy as np
     >>> users, items = [[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]]
     >>> model = FactorModel.from_user_item(users, items)
     >>> np.abs(identified_factors(model, "right"))
@@ -65,34 +75,41 @@ def identified_factors(model: FactorModel, role: SideName | str) -> Matrix:
     return prediction_view(model, canonical_form(model), role).stored()
 
 
-def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> RowMap:
-    """Return the function that turns float64 rows of a side into prediction vectors."""
-    # Right rows at exponent 0 are V s, and left rows at exponent 1 are U s.
+def prediction_map(model: FactorModel, form: CanonicalForm, role: SideName) -> RowMap:
+    """Return the function that maps float64 rows of a side to prediction vectors.
+
+    Right rows are mapped to `V s`, which is the canonical model at exponent 0. Left
+    rows are mapped to `U s`, which is the canonical model at exponent 1.
+    """
     linear = form.right_map(0.0) if role == "right" else form.left_map(1.0)
     mapped = form.affine(role, linear)
 
     def prediction_vectors(block: Floats) -> Floats:
-        """Map rows as the link multiplies them."""
+        """Map rows as the link multiplies them: of length 1 if it predicts cosines."""
         return mapped(model.product_rows(role, block))
 
     return prediction_vectors
 
 
 def prediction_view(model: FactorModel, form: CanonicalForm, role: SideName) -> Mapped:
-    """Return the rows of `identified_factors`, computed when they are taken."""
-    return Mapped(model.factors(role), prediction_rows(model, form, role), form.rank)
+    """Return the prediction vectors of a side, each computed when it is taken."""
+    return Mapped(model.factors(role), prediction_map(model, form, role), form.rank)
 
 
 def prediction_views(model: FactorModel) -> dict[SideName, Mapped] | None:
-    """Return the prediction vectors of both sides.
+    """Return the prediction vectors of both sides, each computed when it is taken.
 
-    None if a side is missing, or if all scores vanish.
+    Return None if a side is missing, or if every score is zero.
+
+    Raises
+    ------
+    InputError
+        If the products of the factors leave the range of float64.
     """
     if model.left is None:
         return None
-    try:
-        form = canonical_form(model)
-    except InputError:
+    form = form_unless_zero(model)
+    if form is None:
         return None
     return {side: prediction_view(model, form, side) for side in model.sides}
 
@@ -105,9 +122,9 @@ def identified_cosines(
 ) -> Floats:
     """Compute the cosine of two columns (right) or two rows (left) of the scores.
 
-    The matrix of scores is not built: the metric of right rows is `PᵀP`, and that of
-    left rows is `QᵀQ`. The scores of a softmax model are its logits, centred over the
-    inputs and over the labels, so the answer is about the inputs of the model.
+    The result depends on the rows of the other side, over which the scores are
+    compared, for example on the inputs of a softmax model. `identified_factors` says
+    how biases and free means are removed from the scores first.
 
     Parameters
     ----------
@@ -121,12 +138,13 @@ def identified_cosines(
     Returns
     -------
     array of shape (m,)
-        Equal for equivalent models; NaN if all scores of a row or column vanish.
+        Equal for equivalent models; NaN if all scores of a row or column are zero.
 
     Raises
     ------
     InputError
-        If a side is missing, or a pair lies outside.
+        If a side is missing, if every score is zero, or if a row number is out of
+        range.
 
     Examples
     --------
@@ -144,13 +162,5 @@ def identified_cosines(
     require_model(model)
     role = model.side_name(role)
     require_both_sides(model, "the prediction cosine")
-    form = canonical_form(model)
-    x = model.factors(role)
-    index = as_pairs(pairs_or_all(pairs, len(x)), len(x), len(x))
-    function = prediction_rows(model, form, role)
-    cosines = np.empty(len(index))
-    for block in row_blocks(len(index), 8 * model.rank):
-        wanted, where = np.unique(index[block], return_inverse=True)
-        rows = function(np.asarray(x[wanted], dtype=np.float64))
-        cosines[block] = pair_cosines(rows, rows, where.reshape(-1, 2))
-    return cosines
+    vectors = prediction_view(model, canonical_form(model), role)
+    return pair_cosines(vectors, vectors, pairs_or_all(pairs, len(vectors)))

@@ -20,7 +20,7 @@ from embaudit.canonical.form import (
     require_both_sides,
     shifted_sides,
 )
-from embaudit.canonical.identified import prediction_rows
+from embaudit.canonical.identified import prediction_map
 from embaudit.canonical.row_span import span_basis, turned
 from embaudit.core.checked import (
     RNG,
@@ -755,7 +755,7 @@ def _map(
 ) -> RowMap:
     """Return the map from the rows of a side to vectors of a kind."""
     if kind == "prediction":
-        function = prediction_rows(model, form, role)
+        function = prediction_map(model, form, role)
         return lambda block: function(block)[:, :n_dimensions]
     return form.affine(role, form.maps(EXPONENTS[kind])[role][:, :n_dimensions])
 

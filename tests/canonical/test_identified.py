@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
 
-from embaudit.canonical import identified_cosines
+from embaudit.canonical import identified_cosines, identified_factors
+from embaudit.canonical.identified import prediction_views
+from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear
 from embaudit.linalg.pairs import all_pairs, pair_cosines
 from embaudit.model import FactorModel, softmax_link
@@ -110,6 +112,33 @@ def test_the_plain_cosines_of_the_same_models_do_move():
         np.abs(other.cosines("right", pairs) - model.cosines("right", pairs)).max()
         > 0.5
     )
+
+
+@pytest.mark.parametrize("role", SIDES)
+def test_identified_cosines_are_the_plain_cosines_of_identified_factors(role):
+    model = make(1, biases=("right_bias",))
+    vectors = identified_factors(model, role)
+    pairs = all_pairs(len(vectors))
+    np.testing.assert_allclose(
+        identified_cosines(model, role=role),
+        pair_cosines(vectors, vectors, pairs),
+        atol=1e-12,
+    )
+
+
+def test_one_side_has_no_prediction_vectors():
+    assert prediction_views(FactorModel.from_vectors(np.eye(3))) is None
+
+
+def test_scores_that_are_all_zero_have_no_prediction_vectors():
+    model = FactorModel.from_user_item([[1.0, 0.0]], [[0.0, 1.0]])
+    assert prediction_views(model) is None
+
+
+def test_prediction_vectors_of_rows_too_long_for_float64_are_refused():
+    model = FactorModel.from_user_item(1e200 * np.eye(3), np.eye(3))
+    with pytest.raises(InputError, match="the longest of the user factors must be"):
+        prediction_views(model)
 
 
 def at_angles(*angles):

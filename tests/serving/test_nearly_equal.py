@@ -311,6 +311,18 @@ def test_one_side_alone_has_no_scores():
         nearly_equal(np.eye(5), tolerance=0.05)
 
 
+def test_scores_that_are_all_zero_are_refused():
+    model = FactorModel.from_user_item(np.eye(3, 2), np.zeros((4, 2)))
+    with pytest.raises(InputError, match="the scores of a model must not all be 0"):
+        nearly_equal(model, tolerance=0.05)
+
+
+def test_rows_too_long_for_float64_are_not_refused_as_scores_of_zero():
+    model = FactorModel.from_user_item(1e200 * np.eye(3), np.eye(3))
+    with pytest.raises(InputError, match="the longest of the user factors must be"):
+        nearly_equal(model, tolerance=0.05)
+
+
 def test_scores_that_are_no_ratings_have_no_noise_to_estimate(tmp_path):
     model = model_of_rank(2).replace(link="softmax")
     with pytest.raises(InputError, match="must be ratings"):
