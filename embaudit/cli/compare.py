@@ -516,10 +516,10 @@ def _compare_runs(
 
 def _require_page_or_table(out: Path) -> None:
     """Raise InputError unless a file is a page or a table by its suffix."""
-    from embaudit.io.outputs import PACKED
+    from embaudit.io.outputs import COMPRESSED
     from embaudit.io.tables.written import TABLES
 
-    if out.suffix.lower() not in ("", *SUFFIXES["out"], *PACKED, *TABLES):
+    if out.suffix.lower() not in ("", *SUFFIXES["out"], *COMPRESSED, *TABLES):
         raise must_be(
             "--out",
             "a file that ends in .html for a report, or in .parquet, .feather, .csv "

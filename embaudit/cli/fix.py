@@ -150,7 +150,7 @@ def fix(
     is enough or all items should be embedded again.
     """
     from embaudit.errors import without_secrets
-    from embaudit.io import distinct_outputs, require_output, written_whole
+    from embaudit.io import distinct_outputs, open_output, require_output
     from embaudit.io.watched import unchanged
     from embaudit.remedy import fix as mend
 
@@ -164,7 +164,7 @@ def fix(
     require_output(out, force=force)
     record: AbstractContextManager[Any] = nullcontext()
     if json is not None:
-        record = written_whole(json, force=force, mode="w")
+        record = open_output(json, force=force, mode="w")
     with (
         removed_if_refused() as written,
         record as record_file,

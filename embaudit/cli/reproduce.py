@@ -76,7 +76,7 @@ def reproduce(
 ) -> None:
     """Reproduce a figure: its pictures, its numbers and the statement they support."""
     from embaudit import reproduce as figures
-    from embaudit.io.outputs import writable
+    from embaudit.io.outputs import output_target
 
     changed = {field: value for field, value in vars(own).items() if value is not None}
     if changed and name not in (Name.NETFLIX, Name.ALL):
@@ -91,7 +91,7 @@ def reproduce(
         raise must_be("the output", "a folder", out, "name a folder")
     for each in names if out.exists() else ():
         # Every figure writes its numbers under its name.
-        writable(out / f"{each}.json", force=force)
+        output_target(out / f"{each}.json", force=force)
     console = make_console(quiet=quiet)
     for each in names:
         options: dict[str, Any] = (

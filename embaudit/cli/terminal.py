@@ -269,8 +269,8 @@ class Output:
             If an output cannot be written, or an input has changed since; then no
             output is written.
         """
-        from embaudit.io import distinct_outputs, written_whole
-        from embaudit.io.outputs import PACKED
+        from embaudit.io import distinct_outputs, open_output
+        from embaudit.io.outputs import COMPRESSED
         from embaudit.io.watched import unchanged
 
         promises: list[Promise] = [
@@ -282,16 +282,18 @@ class Output:
         distinct_outputs(inputs, [path for path, _ in promises])
         for name, suffixes in SUFFIXES.items():
             path = getattr(self, name)
-            if path is not None and path.suffix.lower() not in ("", *PACKED, *suffixes):
+            if path is not None and path.suffix.lower() not in (
+                "",
+                *COMPRESSED,
+                *suffixes,
+            ):
                 raise must_be(f"--{name}", f"a file that ends in {suffixes[0]}", path)
         with ExitStack() as stack:
             # All are opened before any is written: a path that cannot be used ends the
             # command before the work.
             opened = [
                 (
-                    stack.enter_context(
-                        written_whole(path, force=self.force, mode="w")
-                    ),
+                    stack.enter_context(open_output(path, force=self.force, mode="w")),
                     make,
                 )
                 for path, make in promises

@@ -182,9 +182,9 @@ def _require_tables(
 
 def _require_page_or_settings(out: Path) -> None:
     """Raise InputError unless a file is a page or settings by its suffix."""
-    from embaudit.io.outputs import PACKED
+    from embaudit.io.outputs import COMPRESSED
 
-    if out.suffix.lower() not in ("", ".json", *SUFFIXES["out"], *PACKED):
+    if out.suffix.lower() not in ("", ".json", *SUFFIXES["out"], *COMPRESSED):
         raise must_be(
             "--out",
             "a file that ends in .json for a service, or in .html for a report",

@@ -11,7 +11,7 @@ from .loading import model_of as model_of
 from .loading import read as read
 from .loading import source_of as source_of
 from .options import OPTIONS as OPTIONS
-from .outputs import written_whole as written_whole
+from .outputs import open_output as open_output
 from .saving import require_output as require_output
 from .saving import save as save
 from .tables.interactions import Interactions as Interactions

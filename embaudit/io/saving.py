@@ -25,7 +25,7 @@ from embaudit.io.formats import (
     writer_of,
 )
 from embaudit.io.loading import load, read
-from embaudit.io.outputs import writable, written_whole
+from embaudit.io.outputs import open_output, output_target
 from embaudit.io.tables.titles import places_of
 from embaudit.model import FactorModel
 
@@ -85,7 +85,7 @@ def save(
         save_table(draft, path, metric or draft.link.compares, force=force)
         return
     assert entry.write is not None
-    with written_whole(as_path(path, "the output"), force=force) as file:
+    with open_output(as_path(path, "the output"), force=force) as file:
         entry.write(file, draft)
 
 
@@ -271,4 +271,4 @@ def require_output(
     if entry.tables is not None:
         entry.tables.require_new(address_of(path), force)
     else:
-        writable(path, force=force)
+        output_target(path, force=force)

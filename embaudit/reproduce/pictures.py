@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from embaudit._version import __version__
 from embaudit.core.plain import plain_dict
 from embaudit.errors import InputError
-from embaudit.io.outputs import written_whole
+from embaudit.io.outputs import open_output
 from embaudit.report.display import settings_of
 
 STYLE: dict[Any, Any] = {
@@ -182,7 +182,7 @@ class PaperFigure(ABC):
         with ExitStack() as stack:
             # Leaving the stack renames the files, after all of them are complete.
             for name, content in contents.items():
-                file = stack.enter_context(written_whole(folder / name, force=force))
+                file = stack.enter_context(open_output(folder / name, force=force))
                 file.write(content)
                 file.flush()
         return [folder / name for name in contents]

@@ -24,7 +24,7 @@ from safetensors.numpy import save_file
 import embaudit as ea
 from embaudit.cli import main
 from embaudit.errors import InputError
-from embaudit.io import written_whole
+from embaudit.io import open_output
 
 
 @pytest.fixture
@@ -161,16 +161,30 @@ def test_a_file_made_meanwhile_is_kept_and_the_result_too(tmp_path):
     target = tmp_path / "out.json"
     made = pytest.raises(
         InputError,
-        match=r"which somebody else made meanwhile; the result lies in (.*)\.$",
+        match=r"which another program has created meanwhile; the result is in .*\.$",
     )
-    with made as refusal, written_whole(target, mode="w") as file:
+    with made as refusal, open_output(target, mode="w") as file:
         file.write("ours")
         target.write_text("theirs")
     assert target.read_text() == "theirs"
-    kept = Path(str(refusal.value).rpartition(" lies in ")[2].removesuffix("."))
+    kept = Path(str(refusal.value).rpartition(" is in ")[2].removesuffix("."))
     assert kept.read_text() == "ours"
     assert sorted(names(tmp_path)) == sorted([kept.name, "out.json"])
     assert kept.suffix == ".json"
+
+
+@pytest.mark.parametrize("name", ["é" * 120 + ".json", "a." + "é" * 120])
+def test_the_result_is_kept_even_if_the_name_of_the_output_is_long(tmp_path, name):
+    """A name of 255 bytes leaves no room for the name of another file next to it."""
+    target = tmp_path / name
+    with (  # noqa: PT012
+        pytest.raises(InputError, match="the result is in"),
+        open_output(target) as file,
+    ):
+        file.write(b"ours")
+        target.write_bytes(b"theirs")
+    contents = sorted(path.read_bytes() for path in tmp_path.iterdir())
+    assert contents == [b"ours", b"theirs"]
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -182,14 +196,14 @@ def test_without_hard_links_nothing_is_replaced_either(tmp_path, monkeypatch, th
     )
     target = tmp_path / "out"
     if not there:
-        with written_whole(target) as file:
+        with open_output(target) as file:
             file.write(b"ours")
         assert target.read_bytes() == b"ours"
         assert names(tmp_path) == ["out"]
         return
     with (  # noqa: PT012
-        pytest.raises(InputError, match="made meanwhile"),
-        written_whole(target) as file,
+        pytest.raises(InputError, match="created meanwhile"),
+        open_output(target) as file,
     ):
         file.write(b"ours")
         target.write_bytes(b"theirs")
@@ -279,9 +293,9 @@ def test_a_run_that_is_ended_leaves_no_output_and_the_next_run_works(
 
 
 def test_writers_of_one_name_do_not_touch_each_other(tmp_path):
-    with written_whole(tmp_path / "out", force=True) as first:
+    with open_output(tmp_path / "out", force=True) as first:
         first.write(b"first")
-        with written_whole(tmp_path / "out", force=True) as second:
+        with open_output(tmp_path / "out", force=True) as second:
             second.write(b"second")
         assert (tmp_path / "out").read_bytes() == b"second"
     assert (tmp_path / "out").read_bytes() == b"first"
@@ -291,7 +305,7 @@ def test_writers_of_one_name_do_not_touch_each_other(tmp_path):
 def test_two_writers_at_once_leave_a_whole_file_in_every_round(tmp_path):
     def write(content):
         try:
-            with written_whole(tmp_path / "out", force=force) as file:
+            with open_output(tmp_path / "out", force=force) as file:
                 file.write(content)
         except InputError:
             assert not force, "only a writer without force may find the name taken"
@@ -309,14 +323,14 @@ def test_two_writers_at_once_leave_a_whole_file_in_every_round(tmp_path):
 
 def test_a_pipe_with_the_name_of_a_part_file_does_not_stop_a_writer(tmp_path):
     os.mkfifo(tmp_path / ".out.abcdefgh.part")
-    with written_whole(tmp_path / "out") as file:
+    with open_output(tmp_path / "out") as file:
         file.write(b"content")
     assert names(tmp_path) == [".out.abcdefgh.part", "out"]
 
 
 def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
     (tmp_path / "other").touch()
-    with written_whole(tmp_path / "out") as file:
+    with open_output(tmp_path / "out") as file:
         file.write(b"content")
     assert (tmp_path / "out").stat().st_mode == (tmp_path / "other").stat().st_mode
 

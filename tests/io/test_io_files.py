@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.io import load, written_whole
+from embaudit.io import load, open_output
 
 
 class StoppedError(RuntimeError):
@@ -22,7 +22,7 @@ def test_an_exception_leaves_everything_as_it_was(
     target = tmp_path / "out"
     if old is not None:
         target.write_bytes(old)
-    with pytest.raises(StoppedError), written_whole(target, force=True) as file:  # noqa: PT012
+    with pytest.raises(StoppedError), open_output(target, force=True) as file:  # noqa: PT012
         file.write(b"half")
         raise StoppedError
     assert [p.read_bytes() for p in tmp_path.iterdir()] == (
