@@ -181,7 +181,7 @@ def test_wrong_options_are_refused_in_one_sentence(embaudit, arguments, sentence
     [
         ("t0,t9,2", "1 for related and 0 for unrelated pairs; got 2 in line 3"),
         ("t0,t9,", "got an empty cell in line 3"),
-        ("t0,x,0", "got x in line 3 (1 such row)"),
+        ("t0,x,0", "got x, which the model lacks, in line 3 (1 such row)"),
         ("t0,t0,0", "one row twice in line 3"),
         ("t90,t0,0", "one pair with both labels in line 2 and line 3"),
     ],
@@ -191,3 +191,30 @@ def test_a_wrong_line_of_pairs_is_named(embaudit, line, sentence):
     result = embaudit("threshold", "texts.npz", "--pairs", "wrong.csv")
     assert result.code == 2
     assert sentence in words(result.err)
+
+
+def test_a_model_with_names_and_no_ids_is_told_to_read_the_names_as_ids(embaudit):
+    np.save("rows.npy", np.random.default_rng(0).standard_normal((30, 4)))
+    Path("names.txt").write_text("".join(f"film {row}\n" for row in range(30)))
+    pairs = [f"film {row},film {row + 15},{row % 2}" for row in range(15)]
+    Path("pairs.csv").write_text("\n".join(["a,b,label", *pairs]))
+    command = ("threshold", "rows.npy", "--pairs", "pairs.csv")
+    result = embaudit(*command, "--labels", "names.txt")
+    assert result.code == 2
+    assert words(result.err) == (
+        "embaudit: column a of pairs.csv must be row numbers of items, from 0 to 29, "
+        "because the model has no ids; got film 0, the name of one item, in line 2 "
+        "(15 such rows); give the file of the names as --ids FILE."
+    )
+    assert embaudit(*command, "--ids", "names.txt").code == 0
+
+
+def test_unknown_ids_of_the_left_side_name_the_option_for_its_ids(embaudit):
+    draw = np.random.default_rng(0)
+    arrays = {"user_factors": (40, 4), "item_factors": (30, 4)}
+    np.savez("m.npz", **{name: draw.random(shape) for name, shape in arrays.items()})
+    Path("pairs.csv").write_text("a,b,label\nu1,2,1\n")
+    result = embaudit("threshold", "m.npz", "--pairs", "pairs.csv")
+    assert result.code == 2
+    assert "row numbers of users, from 0 to 39" in words(result.err)
+    assert "give the ids of the rows with --left-ids FILE" in words(result.err)

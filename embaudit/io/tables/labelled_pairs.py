@@ -110,11 +110,12 @@ def read_labelled_pairs(
             f"{labels[row]:g} in {row_name(table, row)}",
             "replace graded labels by 0 and 1",
         )
-    columns = [
-        _rows_of(table, read[position], position, side, partial=partial)
-        for position, side in ((first, sides[0]), (second, sides[-1]))
-    ]
-    pairs = np.column_stack(columns)
+    option = "ids" if len(sides) == 1 else "left_ids"
+    first_rows = _rows_of(table, read[first], first, sides[0], option, partial=partial)
+    second_rows = _rows_of(
+        table, read[second], second, sides[-1], "ids", partial=partial
+    )
+    pairs = np.column_stack([first_rows, second_rows])
     is_known = (pairs >= 0).all(axis=1)
     if not is_known.any():
         raise must_be(
@@ -165,9 +166,18 @@ def _positions(table: TableFile) -> tuple[int, int, int]:
 
 
 def _rows_of(
-    table: TableFile, column: Any, position: int, side: Side, *, partial: bool
+    table: TableFile,
+    column: Any,
+    position: int,
+    side: Side,
+    option: str,
+    *,
+    partial: bool,
 ) -> NDArray[np.intp]:
-    """Return the row of each id, or -1 for ids that the side lacks."""
+    """Return the row of each id, or -1 for ids that the side lacks.
+
+    An error names the option that reads the ids of the side.
+    """
     codes, ids = to_codes(table, column, position)
     if side.ids is None:
         places = _row_numbers(ids, len(side))
@@ -176,7 +186,7 @@ def _rows_of(
     rows = places[codes]
     is_unknown = rows < 0
     if is_unknown.any() and not partial:
-        raise _unknown_id(table, position, side, ids[codes], is_unknown)
+        raise _unknown_id(table, position, side, ids[codes], is_unknown, option)
     return rows
 
 
@@ -194,19 +204,41 @@ def _unknown_id(
     side: Side,
     ids: NDArray[Any],
     is_unknown: Flags,
+    option: str,
 ) -> InputError:
-    """Return the error for ids that the side lacks."""
+    """Return the error for ids that the side lacks.
+
+    An option reads the ids of the side from a file.
+    """
+    ids_file = Option(option, placeholder="FILE")
     row = int(np.argmax(is_unknown))
-    expected = f"ids of {side.title}s of the model, such as {side.labels[0]}"
-    if side.ids is None:
-        expected = f"row numbers of {side.title}s, from 0 to {len(side) - 1}"
+    got = str(ids[row])
+    skipping = Option("partial", True)
+    if side.ids is not None:
+        expected = f"ids of {side.title}s, such as {side.ids[0]}"
+        got += ", which the model lacks,"
+        remedy = Sentence(
+            "write the ids of the model, or skip such rows with {}", skipping
+        )
+    else:
+        expected = (
+            f"row numbers of {side.title}s, from 0 to {len(side) - 1}, because the "
+            "model has no ids"
+        )
+        has_name = side.names is not None and str(ids[row]) in set(side.names)
+        if has_name:
+            got += f", the name of one {side.title},"
+            remedy = Sentence("give the file of the names as {}", ids_file)
+        else:
+            remedy = Sentence(
+                "write row numbers, give the ids of the rows with {}, or skip such "
+                "rows of the table with {}",
+                ids_file,
+                skipping,
+            )
     n_rows = counted(int(is_unknown.sum()), "such row")
-    return must_be(
-        table.column_and_file(position),
-        expected,
-        f"{ids[row]} in {row_name(table, row)} ({n_rows})",
-        Sentence("mend the ids, or skip such pairs with {}", Option("partial", True)),
-    )
+    got += f" in {row_name(table, row)} ({n_rows})"
+    return must_be(table.column_and_file(position), expected, got, remedy)
 
 
 def _require_two_rows(table: TableFile, pairs: NDArray[np.intp]) -> None:
