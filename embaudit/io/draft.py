@@ -1,4 +1,4 @@
-"""What `save` writes: the fields of a model, and the words of a link in metadata."""
+"""What `save` writes: the fields of a model, and the texts of some in metadata."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.arrays import Stream
+from embaudit.io.contents import Contents
 from embaudit.io.json_text import parsed
 from embaudit.io.options import Kind
 from embaudit.model import ROW_FIELDS, FactorModel, Link, as_link, softmax_link
@@ -30,6 +31,10 @@ LINK = "embaudit_link"
 """Key of the metadata of a file whose text says how scores become predictions."""
 OBJECTIVE = "embaudit_objective"
 """Key of the metadata whose text says how the model was trained."""
+LEFT_NAME = "embaudit_left_name"
+"""Key of the metadata whose text is the noun for a row of the left side."""
+RIGHT_NAME = "embaudit_right_name"
+"""Key of the metadata whose text is the noun for a row of the right side."""
 
 
 def text_of(link: Link) -> str:
@@ -100,6 +105,18 @@ def fields_in(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
     return fields
 
 
+def roles_in(metadata: Mapping[str, str], default: tuple[str, str]) -> tuple[str, str]:
+    """Read the nouns for the rows of both sides from the metadata of a file.
+
+    Examples
+    --------
+    >>> roles_in({RIGHT_NAME: "label"}, ("user", "item"))
+    ('user', 'label')
+    """
+    left, right = default
+    return metadata.get(LEFT_NAME, left), metadata.get(RIGHT_NAME, right)
+
+
 @dataclass(frozen=True, eq=False)
 class Draft:
     """The fields of a model, its factors as streams of rows.
@@ -143,6 +160,8 @@ class Draft:
         objective = self.fields.get("objective")
         if objective is not None:
             metadata[OBJECTIVE] = objective
+        if self.roles != Contents.roles:
+            metadata[LEFT_NAME], metadata[RIGHT_NAME] = self.roles
         return metadata
 
     @property

@@ -218,3 +218,14 @@ def test_unknown_ids_of_the_left_side_name_the_option_for_its_ids(embaudit):
     assert result.code == 2
     assert "row numbers of users, from 0 to 39" in words(result.err)
     assert "give the ids of the rows with --left-ids FILE" in words(result.err)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".safetensors"])
+def test_label_vectors_that_fix_wrote_are_called_labels(embaudit, suffix):
+    draw = np.random.default_rng(0)
+    np.savez("head.npz", W=draw.standard_normal((30, 4)), b=draw.standard_normal(30))
+    np.save("states.npy", draw.standard_normal((50, 4)))
+    path = f"labels{suffix}"
+    options = ("--kind", "head", "--inputs", "states.npy", "--as", "prediction")
+    assert embaudit("fix", "head.npz", *options, "--out", path).code == 0
+    assert "unrelated label-label pairs" in words(embaudit("threshold", path).out)

@@ -16,7 +16,8 @@ from example_files import npy, refusal, table, write_all
 from pyarrow import parquet
 
 from embaudit.errors import InputError
-from embaudit.io import inspect, load, read
+from embaudit.io import inspect, load, read, save
+from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,6 +71,27 @@ def test_the_link_and_the_objective_are_kept_in_the_metadata(tmp_path: Path) -> 
     found = read(write_all(tmp_path, {"v.parquet": table({**IDS, "v": ROWS}, **said)}))
     assert (found.model.link.name, found.model.objective) == ("cosine", "clip")
     assert found.intake.training_source.startswith("the metadata in ")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather", ".safetensors", ".npz"])
+def test_a_file_of_embaudit_keeps_the_nouns_of_its_rows(
+    tmp_path: Path, suffix: str
+) -> None:
+    model = FactorModel.from_vectors(ROWS).replace(roles=("input", "label"))
+    path = tmp_path / f"labels{suffix}"
+    save(model, path)
+    assert load(path).roles == ("input", "label")
+    assert load(path, right_name="word").roles == ("input", "word")
+
+
+def test_rows_of_a_head_are_labels_unless_the_metadata_names_them(
+    tmp_path: Path,
+) -> None:
+    plain = table({**IDS, "v": ROWS})
+    words = table({**IDS, "v": ROWS}, embaudit_right_name="word")
+    write_all(tmp_path, {"plain.parquet": plain, "words.parquet": words})
+    assert load(tmp_path / "plain.parquet", kind="head").title("right") == "label"
+    assert load(tmp_path / "words.parquet", kind="head").title("right") == "word"
 
 
 def test_vectors_of_a_stored_head_are_read_alone_if_asked(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.arrays import Place, Read, Stream, Tensor, as_stored, widened
 from embaudit.io.contents import Contents, Source
 from embaudit.io.damaged import reason
-from embaudit.io.draft import Draft, fields_in
+from embaudit.io.draft import Draft, fields_in, roles_in
 from embaudit.io.files import existing_file
 from embaudit.io.formats import ARRAYS, register, register_writer
 from embaudit.io.json_text import parsed, parsed_once, require_few_keys
@@ -353,7 +353,8 @@ def read(path: Path, request: Request) -> Contents:
             # One row of a binary head stands for two labels.
             n_rows = 2
         fields |= _names(checkpoint, layout, n_rows)
-    return replace(contents, fields=fields)
+    roles = roles_in(texts, contents.roles)
+    return replace(contents, fields=fields, roles=roles)
 
 
 def _names(checkpoint: Safetensors, layout: Layout, n_rows: int) -> dict[str, Source]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from embaudit.core.words import listed
 from embaudit.errors import File, Option, Sentence, must_be
 from embaudit.io.contents import Contents, Source
-from embaudit.io.draft import Draft, fields_in
+from embaudit.io.draft import Draft, fields_in, roles_in
 from embaudit.io.files import plain_suffix
 from embaudit.io.formats import COLUMNS, register, register_writer
 from embaudit.io.formats.word2vec import is_word2vec
@@ -921,7 +921,7 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
     else:
         fields = _of_arrow(table, table.arrow, layout)
         rows_of_files = partial(_rows_of_arrow, table.arrow)
-    # Files that embaudit wrote have link and objective in their metadata.
+    # Files that embaudit wrote have link, objective and nouns in their metadata.
     metadata: Mapping[bytes, bytes] = {}
     if table.arrow is not None and layout.lists:
         metadata = table.arrow.schema.metadata or {}
@@ -948,6 +948,7 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
             fields.pop("right_ids", None)
         fields["link"] = Source.from_value("", "softmax")
         roles = OF_HEAD
+    roles = roles_in(texts_beside, roles)
     fields |= {
         name: Source.from_value("the metadata", value) for name, value in stored.items()
     }
@@ -1096,7 +1097,10 @@ def _parsed(table: TableFile, layout: TableLayout) -> ParsedText:
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
-    """Name the fields next to the vectors: the metadata hold link and objective."""
+    """Name the fields next to the vectors.
+
+    The metadata hold link and objective, and the nouns for the rows.
+    """
     return frozenset({"right_ids", "right_names", "right_counts", "link", "objective"})
 
 
