@@ -15,8 +15,8 @@ from .auditing.lora import LoraAudit as LoraAudit
 from .auditing.lora import audit_lora as audit_lora
 from .auditing.options import AuditOptions as AuditOptions
 from .auditing.position import position as position
-from .auditing.recompute import Verification as Verification
-from .auditing.recompute import verify as verify
+from .auditing.verification import Verification as Verification
+from .auditing.verification import verify as verify
 from .blocks import BlockCosines as BlockCosines
 from .blocks import block_cosines as block_cosines
 from .canonical import CanonicalForm as CanonicalForm

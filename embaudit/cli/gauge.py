@@ -63,7 +63,8 @@ def gauge(
 ) -> None:
     """Write another model that makes the same predictions with other cosines."""
     from embaudit.auditing.equivalents import one_equivalent
-    from embaudit.auditing.recompute import equivalent_of, read_record
+    from embaudit.auditing.record import read_record
+    from embaudit.auditing.recorded_equivalent import repeat_equivalent
     from embaudit.io import distinct_outputs, require_output, save
     from embaudit.io.watched import unchanged
     from embaudit.model.drift import drift
@@ -99,7 +100,7 @@ def gauge(
         require_output(out, sides=1 if model.left is None else 2, force=force)
         if record is not None and name is not None:
             with progress_bars(quiet=quiet):
-                model, equal = equivalent_of(record, model, name)
+                model, equal = repeat_equivalent(record, model, name)
         else:
             budget = 2.0 if max_condition is None else max_condition
             equal = one_equivalent(

@@ -70,7 +70,7 @@ class Given(Request):
         InputError
             If a training was typed that differs from the declared one.
         """
-        from embaudit.auditing.recompute import (
+        from embaudit.auditing.record import (
             declared_training,
             require_declared_training,
         )

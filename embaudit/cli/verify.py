@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +14,8 @@ from embaudit.cli.reading import Given, Titles, model_paths, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 
 if TYPE_CHECKING:
-    from embaudit.auditing.recompute import Verification
+    from embaudit.io import Reading
+    from embaudit.io.tables.parts import Parts
 
 
 @app.command()
@@ -43,54 +45,57 @@ def verify(
     and --objective of the audit. They can be left out, and other values are refused.
     """
     # Imports of NumPy take a while, so `--help` does without them.
+    from embaudit.auditing.record import read_record
+    from embaudit.auditing.verification import verify as verify_record
+    from embaudit.io import source_of
     from embaudit.io.watched import unchanged
 
     # Options without a file are None, which `unchanged` skips.
     files = [audit, path, *(more or ()), titles.items, baseline, *reading.files]
     with unchanged(files):
-        verification = _recompute(
-            audit, path, more, reading, titles, baseline=baseline, quiet=quiet
-        )
+        record = read_record(audit)
+        with progress_bars(quiet=quiet):
+            audited, parts = _read_as_audited(
+                record, path, more, reading, titles, quiet=quiet
+            )
+            verification = verify_record(
+                record,
+                audited,
+                baseline=baseline,
+                by=parts,
+                source=source_of(model_paths(path, more)),
+            )
     make_console(quiet=quiet).print(
         verification.explain(), markup=False, soft_wrap=True
     )
     raise typer.Exit(0 if verification.ok else 1)
 
 
-def _recompute(
-    audit_file: Path,
+def _read_as_audited(
+    record: Mapping[str, Any],
     path: Path,
     more: list[Path] | None,
     reading: Given,
     titles: Titles,
     *,
-    baseline: Path | None,
     quiet: bool,
-) -> Verification:
-    """Read the model as for the audit, and compare every number with the record."""
-    from embaudit.auditing import recompute
-    from embaudit.io import source_of
+) -> tuple[Reading, Parts | None]:
+    """Read a model as for its audit, and the parts of its rows if it compared parts.
 
-    record = recompute.read_record(audit_file)
-    parts_column = recompute.parts_column(record)
-    with progress_bars(quiet=quiet):
-        source = read_for_audit(
-            path,
-            reading.repeating(record),
-            titles,
-            more,
-            other_column=parts_column,
-            quiet=quiet,
-        )
-        parts = None
-        # The record names the column of the parts, but not the table that has it. An
-        # audit by parts without the table is refused by `recompute.verify`.
-        if parts_column is not None and titles.items is not None:
-            parts = titles.parts(source.model, parts_column)
-        return recompute.verify(
-            record,
-            source,
-            baseline=baseline,
-            by=parts,
-            source=source_of(model_paths(path, more)),
-        )
+    The record names the column of the parts, but not the table that has the column. The
+    parts are None if the table is not given. Then `verify` of the library asks for it.
+    """
+    from embaudit.auditing.record import parts_column
+
+    column = parts_column(record)
+    audited = read_for_audit(
+        path,
+        reading.repeating(record),
+        titles,
+        more,
+        other_column=column,
+        quiet=quiet,
+    )
+    if column is None or titles.items is None:
+        return audited, None
+    return audited, titles.parts(audited.model, column)

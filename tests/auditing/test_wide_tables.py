@@ -13,7 +13,7 @@ from rich.console import Console
 import embaudit as ea
 from embaudit.auditing.audit import Audit
 from embaudit.auditing.options import AuditOptions
-from embaudit.auditing.recompute import equivalent_of
+from embaudit.auditing.recorded_equivalent import repeat_equivalent
 from embaudit.auditing.wide import drawn_rows, quick_rows
 from embaudit.errors import InputError
 from embaudit.report.gate.forges import markdown
@@ -130,8 +130,8 @@ def test_a_sample_is_verified_from_its_record(small_audit: Audit) -> None:
 
 def test_a_model_of_drawn_rows_is_not_made_for_all_rows(small_audit: Audit) -> None:
     name = small_audit.evidence.equivalents[0].name
-    with pytest.raises(InputError, match="the audit must be of all rows"):
-        equivalent_of(small_audit.to_dict(), table_of(60, 14), name)
+    with pytest.raises(InputError, match="the audit must be an audit of all rows"):
+        repeat_equivalent(small_audit.to_dict(), table_of(60, 14), name)
 
 
 @pytest.fixture

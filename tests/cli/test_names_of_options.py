@@ -22,7 +22,7 @@ from typer.main import get_command
 import embaudit as ea
 from embaudit.auditing.equivalents import one_equivalent
 from embaudit.auditing.evidence import gather
-from embaudit.auditing.recompute import equivalent_of
+from embaudit.auditing.recorded_equivalent import repeat_equivalent
 from embaudit.cli.app import app
 from embaudit.cli.commands import COMMANDS
 from embaudit.errors import InputError, Option
@@ -70,7 +70,7 @@ FUNCTIONS = {
     "evaluate": (ea.evaluate_similarities, held_out_interactions),
     "fit": (ea.io.read_interactions, ea.ProductPenaltyMF),
     "fix": (ea.fix,),
-    "gauge": (one_equivalent, equivalent_of),
+    "gauge": (one_equivalent, repeat_equivalent),
     "reproduce": (ea.reproduce.netflix, ea.reproduce.NetflixSetting),
     "simpson": (ea.simpson,),
     "threshold": (ea.threshold,),

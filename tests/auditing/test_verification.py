@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import embaudit as ea
-from embaudit.auditing.recompute import equivalent_of
+from embaudit.auditing.recorded_equivalent import repeat_equivalent
 from embaudit.errors import InputError
 from embaudit.report.gate.gate import Baseline, Gate
 
@@ -415,7 +415,7 @@ def test_every_equivalent_model_of_an_audit_is_made_by_its_name(model):
     found = ea.audit(model, show=["3"] if model is HEAD else (), **FEW)
     record = json.loads(json.dumps(found.to_dict()))
     for drift, made in zip(record["drift"], found.evidence.equivalents, strict=True):
-        given, equivalent = equivalent_of(record, model, drift["gauge"])
+        given, equivalent = repeat_equivalent(record, model, drift["gauge"])
         np.testing.assert_array_equal(
             equivalent.apply(given).right, made.apply(found.model).right
         )
