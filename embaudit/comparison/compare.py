@@ -394,8 +394,8 @@ def _require_another_file(
     other = LoadedModel.load(reference).model
     if _has_rows_of(model, other):
         raise InputError(
-            "{} must be a second training run of the first model; it holds exactly "
-            "the rows of the second model, which every limit of its own would let "
+            "{} must be a second training run of the first model; got a model with "
+            "exactly the rows of the second model, so that every comparison would "
             "pass. Give limits with {} if there is no second run.",
             Parameter("reference"),
             Parameter("fail_below"),

@@ -17,6 +17,7 @@ from embaudit.canonical.row_span import seen_directions
 from embaudit.comparison.fits import GROUPS, Rows
 from embaudit.core.checked import Floats, Indices, Matrix
 from embaudit.core.parallel import row_blocks
+from embaudit.core.words import counted
 from embaudit.errors import InputError, Option, Sentence, must_be
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
@@ -36,7 +37,7 @@ LOADED = "when the model is read"
 """A comparison takes models, so that ids are given where they are read."""
 MODELS = ("the first model", "the second model")
 SAME_NUMBERS = Sentence(
-    "declare {} if entities have one number in both, and new ones have new numbers",
+    "declare {} if the same row number means the same entity in both models",
     Option("same_numbers", True),
 )
 """Advice on models of which one has more rows, or other numbers, than the other."""
@@ -144,7 +145,7 @@ def match(
         )
     if len(first) < MIN_SHARED:
         raise must_be(
-            f"the {before.title(role)}s that both models hold",
+            f"the number of {before.title(role)}s in both models",
             f"at least {MIN_SHARED}",
             len(first),
             _more_shared_rows(sides),
@@ -184,14 +185,14 @@ def _in_order(
     n_shared = min(n_before, n_after)
     if n_before != n_after and not same_numbers:
         title = f"{sides[0].title}s"
-        what = f"{title} joined by row"
+        what = f"the number of {title} that are joined by row"
         if bare:
-            what = f"{title} without ids"
+            what = f"the number of {title} without ids"
         raise must_be(
             what,
-            "as many in both models",
+            "the same in both models",
             f"{n_before:,} in the first model and {n_after:,} in the second",
-            Sentence("add ids, to match them by, or {}", SAME_NUMBERS),
+            Sentence("add ids so that rows can be matched, or {}", SAME_NUMBERS),
         )
     return np.arange(n_shared), np.arange(n_shared)
 
@@ -205,8 +206,8 @@ def _more_shared_rows(sides: tuple[Side, Side]) -> str:
         return "compare the same data"
     first, second = [np.asarray(side.ids)[:1].tolist()[0] for side in sides]
     return (
-        "compare the same data, under the same ids: the first model's ids start with "
-        f"{first!r}, the second's with {second!r}"
+        "compare models of the same data with the same ids: the first id is "
+        f"{first!r} in the first model and {second!r} in the second model"
     )
 
 
@@ -231,8 +232,8 @@ def _by_key(
     if first is None or second is None:
         which = "second" if second is None else "first"
         raise InputError(
-            "{} ids must be in both models or in neither; the {} has none; add them to "
-            "it with {} {}, or {}.",
+            "{} ids must be in both models or in neither; got no ids in the {} model; "
+            "add them with {} {}, or {}.",
             title,
             which,
             Option(option),
@@ -295,14 +296,15 @@ def _two_titles(
     second = str(np.asarray(sides[1].names)[rows_after[0]])
     shared = np.asarray(sides[0].ids)[rows_before[0]]
     got = (
-        f"{len(rows_before):,} with two, such as {first!r} and {second!r} for {shared}"
+        f"{counted(len(rows_before), 'id')} with two titles, such as {first!r} and "
+        f"{second!r} for {shared}"
     )
     remedy = Sentence(
-        "compare models of the same ids, or skip these with {}",
+        "compare models with the same ids, or skip these ids with {}",
         Option("partial", True),
     )
     return must_be(
-        f"the {title}s of one id", "of one title in both models", got, remedy
+        f"the title of each {title} id", "the same in both models", got, remedy
     )
 
 
@@ -423,7 +425,7 @@ def _require_directions(old: Floats, new: Floats, title: str) -> None:
     count = int(np.count_nonzero(old.any(axis=1) & new.any(axis=1)))
     if count < MIN_SHARED:
         raise must_be(
-            f"the shared {title}s that are not zero in both models",
+            f"the number of {title}s with a nonzero row in both models",
             f"at least {MIN_SHARED}",
             count,
             "a row of zeros has no cosine",

@@ -439,7 +439,7 @@ class Comparison(Result):
                     f"the limit of {name}",
                     f"a number from {least:g} to 1",
                     repr(limit),
-                    "0.7 demands seven in ten",
+                    "0.7 means seven out of ten",
                 )
         return {
             name: (values[name], limit)
@@ -500,8 +500,9 @@ def _absent(name: str) -> str:
     """Say why a comparison has no number of a name, or how to write one."""
     if name in ("predicted", "scores", "rows", "top"):
         return (
-            "it needs predictions, so load both sides of both models (inputs of heads "
-            "with `--inputs FILE`, the left side of each model with `--left-file FILE`)"
+            "this figure needs predictions, so load both sides of both models (inputs "
+            "of heads with `--inputs FILE`, the left side of each model with "
+            "`--left-file FILE`)"
         )
     return "write for example kept=0.7"
 

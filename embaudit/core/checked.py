@@ -217,8 +217,8 @@ def detached(tensor: Any) -> NDArray[Any]:
     >>> detached(SimpleNamespace(detach=None, is_meta=True))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a tensor must be in memory; got one on the meta device,
-    without numbers; load its weights first.
+    embaudit.errors.InputError: a tensor must be in memory; got a tensor on the meta
+    device, which holds no numbers; load its weights first.
     """
     if not hasattr(tensor, "detach"):
         return np.asanyarray(tensor)
@@ -226,7 +226,7 @@ def detached(tensor: Any) -> NDArray[Any]:
         raise must_be(
             "a tensor",
             "in memory",
-            "one on the meta device, without numbers",
+            "a tensor on the meta device, which holds no numbers",
             "load its weights first",
         )
     on_cpu = tensor.detach().cpu()
@@ -261,13 +261,13 @@ def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: rows must be a vector of integers; got bool of shape
-    (2,); np.flatnonzero turns a mask into row numbers.
+    (2,); convert a mask to row numbers with np.flatnonzero.
     """
     numbers = as_whole_array(rows, name)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         remedy = ""
         if numbers.dtype == bool:
-            remedy = "np.flatnonzero turns a mask into row numbers"
+            remedy = "convert a mask to row numbers with np.flatnonzero"
         raise must_be(
             name,
             "a vector of integers",
@@ -355,8 +355,8 @@ def as_texts(texts: Sequence[str], name: str | Sentence) -> NDArray[np.str_]:
     >>> as_texts(["a" * 1_000_000, *["b"] * 1000], "titles")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: titles must be of like length; got one of 1,000,000
-    letters among 1,001; cut it.
+    embaudit.errors.InputError: titles must be texts of similar length; got a text of
+    1,000,000 characters among 1,001 texts; shorten that text.
     """
     lengths = [len(text) for text in texts]
     longest = max(lengths, default=0)
@@ -364,9 +364,9 @@ def as_texts(texts: Sequence[str], name: str | Sentence) -> NDArray[np.str_]:
     if n_characters > MOST_CHARACTERS and n_characters > MOST_PADDING * sum(lengths):
         raise must_be(
             name,
-            "of like length",
-            f"one of {longest:,} letters among {len(texts):,}",
-            "cut it",
+            "texts of similar length",
+            f"a text of {longest:,} characters among {len(texts):,} texts",
+            "shorten that text",
         )
     # NumPy drops zeros at the end of a text, and Arrow cuts the texts of an array at
     # any zero, which would make two titles equal.
@@ -405,8 +405,8 @@ def require_each(labels: Any, name: str) -> None:
     >>> require_each(["a", None], "ids")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: ids must be there in every row; got None in row 1; drop
-    that row.
+    embaudit.errors.InputError: ids must be present in every row; got None in row 1;
+    drop that row.
     """
     if isinstance(labels, list | tuple):
         # Without the type, NumPy would make a text of a NaN among texts.
@@ -418,7 +418,7 @@ def require_each(labels: Any, name: str) -> None:
     for row, label in enumerate(values):
         if not isinstance(label, str) and str(label) in ("None", "nan", "NaT", "<NA>"):
             raise must_be(
-                name, "there in every row", f"{label} in row {row}", "drop that row"
+                name, "present in every row", f"{label} in row {row}", "drop that row"
             )
 
 

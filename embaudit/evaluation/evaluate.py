@@ -149,9 +149,13 @@ def evaluate_similarities(
     (1.0, 1.0)
     """
     if truth is None and interactions is None:
-        raise must_be("the relations to judge by", "truth or interactions", "neither")
+        raise must_be(
+            "the relations to judge by", "given as truth or as interactions", "neither"
+        )
     if truth is not None and interactions is not None:
-        raise must_be("the relations to judge by", "truth or interactions", "both")
+        raise must_be(
+            "the relations to judge by", "given as truth or as interactions", "both"
+        )
     columns: dict[str, Any] = {"last": last, "user": user, "item": item, "time": time}
     if truth is None:
         _require_unused("truth", separator=separator)
@@ -180,7 +184,9 @@ def _require_unused(needed: str, **options: Any) -> None:
     """Raise InputError if an option is given whose argument `needed` is missing."""
     for name, value in options.items():
         if value is not None:
-            raise InputError("{} must be omitted without {}.", Parameter(name), needed)
+            raise InputError(
+                "{} must be omitted unless {} is given.", Parameter(name), needed
+            )
 
 
 def _by_labels(
@@ -199,10 +205,10 @@ def _by_labels(
     title = model.title(role)
     if n_usable < 3:
         raise must_be(
-            f"the {title}s that have a label and a direction",
+            f"the number of {title}s with a label and a nonzero row",
             "at least 3",
             n_usable,
-            f"label more {title}s; a row of zeros does not count",
+            f"label more {title}s; rows of zeros do not count",
         )
     n = _length(n_neighbours, n_usable)
     size = LABEL_QUERIES
@@ -214,8 +220,8 @@ def _by_labels(
     queries = queries[answerable]
     if len(queries) < 2:
         raise InputError(
-            "{} must relate some rows and not all; got labels by which no row has both "
-            "related and unrelated rows.",
+            "{} must relate some pairs of rows but not all; got labels for which no "
+            "row has both related and unrelated rows.",
             Parameter("truth"),
         )
     makers = similarities(model, role, rows)
@@ -265,7 +271,8 @@ def _by_interactions(
     title = model.title(role)
     if held_out.n_owners < 2:
         raise must_be(
-            f"the {held_out.owner}s with two held-out {title}s that have a direction",
+            f"the number of {held_out.owner}s with two held-out {title}s of nonzero "
+            "rows",
             "at least 2",
             held_out.n_owners,
             "a row of zeros does not count",

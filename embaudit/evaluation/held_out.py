@@ -161,8 +161,8 @@ def held_out_interactions(
         last = as_count(last, "last", least=2)
     elif time is not None:
         raise InputError(
-            "{} must be omitted without {}, because the order of interactions does "
-            "not count.",
+            "{} must be omitted unless {} is given, because the order of interactions "
+            "does not matter otherwise.",
             Parameter("time"),
             Parameter("last"),
         )
@@ -184,10 +184,12 @@ def held_out_interactions(
     kept = all_pairs.related(np.full(len(side), True))
     if kept.n_owners < 2:
         raise must_be(
-            f"the {owner}s of the interactions with two {side.title}s of the model",
+            f"the number of {owner}s with interactions with two {side.title}s of the "
+            "model",
             "at least 2",
             kept.n_owners,
-            f"check that both have the same ids: {ids[0]} against {side_ids[0]}",
+            "check that interactions and model have the same ids: the first id is "
+            f"{ids[0]} in the interactions and {side_ids[0]} in the model",
         )
     words = f"{len(kept.rows):,} held-out {side.title}s"
     if last is not None:
@@ -211,8 +213,8 @@ def _required_ids(model: FactorModel, role: SideName) -> NDArray[Any]:
     if role == "right":
         option = "ids"
     raise InputError(
-        "the {}s must have ids, to be found in the interactions; read the model with "
-        "{}.",
+        "the {}s must have ids so that they can be found in the interactions; load "
+        "the model with {}.",
         side.title,
         Option(option),
     )
@@ -267,7 +269,7 @@ def counts_in(interactions: Any, model: FactorModel, role: SideName) -> Floats:
     if not len(rows):
         raise must_be(
             f"the {side.title}s of the training data",
-            "ids of the model",
-            f"{ids[0]} against {side_ids[0]}, for instance",
+            f"{side.title}s of the model, with ids such as {side_ids[0]}",
+            f"ids such as {ids[0]}",
         )
     return np.bincount(rows, minlength=len(side)).astype(np.float64)

@@ -104,17 +104,17 @@ def as_truth(
     if result.table.shape[0] != n_rows:
         raise must_be(
             "truth",
-            f"labels of {n_rows} rows",
-            result.table.shape[0],
-            "give one entry per row, None for a row without labels",
+            f"a list of {n_rows} entries, one per row",
+            f"{result.table.shape[0]} entries",
+            "write None for a row without labels",
         )
     if len(result.labels) < 2:
         got = "none"
         if result.labels:
             got = result.labels[0]
         raise InputError(
-            "{} must hold at least two labels, to tell related rows from others; "
-            "got {}.",
+            "{} must hold at least two labels, so that some rows are related and "
+            "others are not; got {}.",
             Parameter("truth"),
             got,
         )

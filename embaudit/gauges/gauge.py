@@ -134,7 +134,8 @@ class Gauge:
     >>> Gauge.identity(2) @ Gauge.identity(3)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: gauges must have one rank to compose; got 2 and 3.
+    embaudit.errors.InputError: gauges to compose must have the same rank; got 2
+    and 3.
     """
 
     left: Matrix | Vector
@@ -206,7 +207,7 @@ class Gauge:
             column = int(np.argmax(is_too_small))
             raise must_be(
                 "scales",
-                "so far from zero that they have an inverse",
+                "numbers whose inverses float64 can hold",
                 f"{d[column]:g} in column {column}",
                 "drop that column",
             )
@@ -450,7 +451,7 @@ class Gauge:
             return NotImplemented
         if first.rank != self.rank:
             ranks = f"{self.rank} and {first.rank}"
-            raise InputError(f"gauges must have one rank to compose; got {ranks}.")
+            raise InputError(f"gauges to compose must have the same rank; got {ranks}.")
         left_shift = self.apply(first.left_shift, "left")
         right_shift = self.apply(first.right_shift, "right")
         if self._only_shifts:
@@ -533,7 +534,7 @@ class Gauge:
             if largest > float(np.finfo(x.dtype).max):
                 raise must_be(
                     "moved factors",
-                    f"within {x.dtype}",
+                    f"within the range of {x.dtype}",
                     f"{largest:.1e}",
                     "store the model in float64",
                 )
@@ -578,7 +579,7 @@ class Gauge:
             )
         raise EquivalenceError(
             "a gauge on this model must preserve its {}; "
-            "got one that preserves {}: {}.",
+            "got a gauge that preserves {}: {}.",
             model.predicts.title,
             preserved,
             why,

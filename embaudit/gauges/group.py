@@ -179,7 +179,10 @@ class GaugeGroup(ABC):
         """Return True if the gauge belongs to the set, within rounding."""
         if not isinstance(gauge, Gauge):
             raise must_be(
-                "gauge", "a Gauge", repr(gauge), "Gauge.linear makes one of a matrix"
+                "gauge",
+                "a Gauge",
+                repr(gauge),
+                "Gauge.linear makes a gauge of a matrix",
             )
         if gauge.rank != self.rank:
             return False
@@ -250,7 +253,7 @@ def require_budget(
     >>> require_budget("max_condition", 11.0, 1.0, 10.0)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: max_condition must be at most 10, what float64 can ...
+    embaudit.errors.InputError: max_condition must be at most 10, the limit of ...
     """
     if budget is None:
         return
@@ -258,12 +261,12 @@ def require_budget(
         remedy = "None sets no bound"
         if least == 1:
             # No condition number is below 1, so the message says what it measures.
-            remedy = "it is the largest stretch over the smallest, such as 2"
+            remedy = "it is the largest stretch divided by the smallest, such as 2"
         raise must_be(name, f"a finite number >= {least:g}", repr(budget), remedy)
     if budget > most:
         raise must_be(
             name,
-            f"at most {most:g}, what float64 can hold",
+            f"at most {most:g}, the limit of float64",
             f"{budget:g}",
             "None sets no bound",
         )

@@ -413,7 +413,7 @@ def shared_halves(
     equal = index[index[:, 0] == index[:, 1]]
     if equal.size:
         raise must_be(
-            "pairs", "of two different labels", f"label {equal[0, 0]} with itself"
+            "pairs", "pairs of two different labels", f"label {equal[0, 0]} with itself"
         )
     # Along a direction the logits of t x grow with t and the biases stay, so far out
     # only the rows count.

@@ -158,8 +158,8 @@ def require_norm(head: FactorModel, norm: FinalNorm) -> None:
     if head.link.unit_sides:
         raise must_be(
             "a final norm",
-            "given of a head that keeps the lengths of its rows",
-            "one that divides by them",
+            "given only for a head that keeps the lengths of its rows",
+            "a head that divides its rows by their lengths",
         )
 
 

@@ -24,7 +24,7 @@ from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model, require_ordinary_size
 
-EQUAL = "{} must differ from each other; all rows are equal; check the input."
+EQUAL = "{} must not all be equal; check the input."
 
 
 def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:

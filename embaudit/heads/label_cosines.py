@@ -254,9 +254,9 @@ def logit_cosines(
         model = model.replace(left=None).replace(left=np.asanyarray(inputs))
     if model.left is None:
         raise InputError(
-            "logit cosines must be asked over inputs; got a head without any; pass "
-            "inputs=, the vectors that reach the head for the texts or images you care "
-            "about."
+            "logit cosines must be computed over inputs; got a head without inputs; "
+            "pass inputs=, the vectors that reach the head for the texts or images "
+            "you care about."
         )
     require_ordinary_size(model)
     require_different(model.left, "inputs")

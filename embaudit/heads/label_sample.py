@@ -160,17 +160,17 @@ def make_panel(
     summary = side.moments
     alive = np.flatnonzero((norms > 0) & _are_away(model.right, norms, summary.mean))
     if len(norms) == 2 and not norms.all():
-        remedy = "a binary head is rows 0 and w, and has no cosine to audit"
+        remedy = "a binary head has the rows 0 and w, which have no cosine"
         raise must_be(
-            "a head of two labels",
-            "one of two rows with a direction",
+            "the rows of a head of two labels",
+            "nonzero",
             "a row of zeros",
             remedy,
         )
     if len(alive) < 2:
         raise must_be(
-            "a head",
-            "one of at least two labels with a direction",
+            "the number of labels with a nonzero row",
+            "at least 2",
             f"{len(alive)} of {len(norms)}",
         )
     if len(include) not in (0, 2) or not all(map(is_integer, include)):

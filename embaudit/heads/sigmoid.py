@@ -157,7 +157,7 @@ def label_combinations(
                 "the number of label combinations",
                 f"at most {max_combinations:,}",
                 f"more after {label + 1} of {len(rows)} labels",
-                "ask for fewer labels or raise max_combinations",
+                "pass fewer labels or raise max_combinations",
             )
     # Sort the combinations as binary numbers.
     on = np.array([signs for signs, _ in regions]).reshape(-1, len(rows)) > 0
@@ -198,7 +198,7 @@ def _cut(
         except RuntimeError as error:
             raise InputError(
                 "the label combinations of the head cannot be listed, because a search "
-                "for a nearest point did not converge; ask for fewer labels."
+                "for a nearest point did not converge; pass fewer labels."
             ) from error
         if np.linalg.norm(point) > margin:
             children.append((child, point))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, Option, Sentence, must_be
 
 BY_ROW = Sentence(
-    "join by the order of the rows with {} if that is what they share",
+    "join by row order with {} if both have the same order of rows",
     Option("by_row", True),
 )
 """Advice on rows without ids in common."""
@@ -184,13 +184,16 @@ def without_ids(
     Examples
     --------
     >>> str(without_ids("item", "the model", "movies.csv"))
-    'item ids must be in the model, to find its rows in movies.csv; got none; add them
-    with ids, or ...'
+    'item ids must be in the model, so that its rows can be found in movies.csv; got no
+    ids; add them with ids, or ...'
     """
     given = Sentence("add them with {}", Option(option))
     if when:
         given = Sentence("{} {}", given, when)
     remedy = Sentence("{}, or {}", given, BY_ROW)
     return must_be(
-        f"{noun} ids", f"in {model}, to find its rows in {other}", "none", remedy
+        f"{noun} ids",
+        f"in {model}, so that its rows can be found in {other}",
+        "no ids",
+        remedy,
     )

@@ -32,17 +32,25 @@ def test_ids_that_are_numbers_match_ids_that_are_texts():
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
-        (NAMED, vectors(), "item ids must be in both .*; the second has none"),
-        (vectors(), NAMED, "item ids must be in both .*; the first has none"),
+        (
+            NAMED,
+            vectors(),
+            "item ids must be in both .*; got no ids in the second model",
+        ),
+        (
+            vectors(),
+            NAMED,
+            "item ids must be in both .*; got no ids in the first model",
+        ),
         (
             vectors(9),
             vectors(10),
-            "must be as many in both models; got 9 in the first model and 10",
+            "must be the same in both models; got 9 in the first model and 10",
         ),
         (
             NAMED,
             vectors(ids=list("cdefghijk")),
-            "at least 8; got 7; .*: the first model's ids start with 'a', the second's with 'c'",
+            "at least 8; got 7; .*: the first id is 'a' in the first model and 'c' in the second",
         ),
         (
             vectors(7),
@@ -65,13 +73,13 @@ def refused(one, two, role="right", **options):
 def test_rows_are_matched_by_order_only_with_by_row_and_equal_numbers_of_rows():
     named, plain = vectors(ids=list("abcdefghi")), random_model(n=9, p=9, k=3)
     assert refused(vectors(), vectors(seed=1), by_row=False).startswith(
-        "item ids must be in the first model, to"
+        "item ids must be in the first model, so"
     )
     assert match(vectors(), vectors(), "right", by_row=False).key == "row numbers", (
         "equal rows need no ids"
     )
     assert (
-        "the second has none; add them to it with ids when the model is read, or join by"
+        "got no ids in the second model; add them with ids when the model is read, or join by"
         in refused(named, vectors())
     )
     other = vectors().replace(roles=("reader", "book"))
@@ -177,7 +185,7 @@ def test_one_id_with_two_titles_is_refused():
         == 10
     )
     assert (
-        "got 2 with two, such as 'Film 2' and 'Other 2' for 3; compare models"
+        "got 2 ids with two titles, such as 'Film 2' and 'Other 2' for 3; compare models"
         in refused(titled(), titled(2, 5))
     )
     assert match(titled(), titled(2, 5), "right", partial=True).before.tolist() == [

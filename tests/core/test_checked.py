@@ -84,7 +84,10 @@ def test_integers_are_python_or_numpy_integers_and_no_booleans():
         (lambda: as_vector([np.nan, 1], "x", 2), "got nan at row 0, column 0"),
         (lambda: require_each(["a", np.nan], "ids"), "got nan in row 1"),
         (lambda: require_each(np.array([1.0, np.nan]), "ids"), "got nan in row 1"),
-        (lambda: as_texts(["a" * 10**6, *"b" * 99], "x"), "letters among 100; cut it"),
+        (
+            lambda: as_texts(["a" * 10**6, *"b" * 99], "x"),
+            "characters among 100 texts; shorten",
+        ),
         (lambda: as_generator(True), "an integer >= 0 or None; got True"),
         (lambda: as_generator(1.0), "an integer >= 0 or None; got 1.0"),
     ],

@@ -182,7 +182,7 @@ def test_rows_of_zeros_are_neither_queries_nor_neighbours():
 @pytest.mark.parametrize(
     ("labels", "options", "sentence"),
     [
-        (GENRES[:5], {}, "truth must be labels of 12 rows; got 5"),
+        (GENRES[:5], {}, "truth must be a list of 12 entries, one per row; got 5"),
         (["A"] * 12, {}, "at least two labels, .*; got A"),
         ([None] * 12, {}, "at least two labels, .*; got none"),
         (GENRES, {"n_neighbours": 10}, "n_neighbours must be an integer from 1 to 8"),
@@ -190,9 +190,13 @@ def test_rows_of_zeros_are_neither_queries_nor_neighbours():
         (
             [f"label {i}" for i in range(12)],
             {"n_neighbours": 2},
-            "truth must relate some rows and not all",
+            "truth must relate some pairs of rows but not all",
         ),
-        (["A|B"] * 12, {"n_neighbours": 2}, "truth must relate some rows and not all"),
+        (
+            ["A|B"] * 12,
+            {"n_neighbours": 2},
+            "truth must relate some pairs of rows but not all",
+        ),
         ([*"AB", *[None] * 10], {}, "must be at least 3; got 2; label more items"),
     ],
 )

@@ -231,13 +231,16 @@ def test_metrics_are_flat_finite_numbers_under_names_that_trackers_take():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "the relations to judge by must be truth or interactions; got neither"),
+        (
+            {},
+            "the relations to judge by must be given as truth or as interactions; got neither",
+        ),
         ({"interactions": 3}, "interactions must be a path or a data frame; got int"),
         ({"interactions": "none.csv"}, "none.csv"),
         ({"last": 1}, "last must be an integer"),
-        ({"time": "time"}, "time must be omitted without last"),
+        ({"time": "time"}, "time must be omitted unless last is given"),
         ({"last": 2}, "choose it with time"),
-        ({"separator": "|"}, "separator must be omitted without truth"),
+        ({"separator": "|"}, "separator must be omitted unless truth is given"),
         ({"n_neighbours": 24}, "n_neighbours must be an integer from 1 to 23"),
         ({"truth": ["a"] * 25}, "got both"),
     ],
@@ -251,7 +254,7 @@ def test_wrong_options_are_refused_in_one_sentence(options, sentence):
 
 def test_other_ids_and_missing_ids_are_refused():
     model, table = case()
-    with pytest.raises(InputError, match="check that both have the same ids: 0 "):
+    with pytest.raises(InputError, match="the first id is 0 "):
         evaluate_similarities(
             model, interactions=table.assign(item=table["item"] - 100)[:30]
         )

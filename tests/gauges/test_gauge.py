@@ -511,7 +511,7 @@ def test_overflow_in_float32_is_refused() -> None:
     """Otherwise the overflow would produce inf, which a later check would report as bad
     input.
     """
-    sentence = r"^moved factors must be within float32; got 1\.0e\+40; store the model"
+    sentence = r"^moved factors must be within the range of float32; got 1\.0e\+40; store the model"
     with pytest.raises(InputError, match=sentence):
         ENLARGING_GAUGE.act(LARGE_FLOAT32_MODEL)
 

@@ -143,7 +143,7 @@ def test_long_rows_in_float32_lead_as_short_ones_in_float64(beyond):
             {},
             "must be a softmax head for the geometry",
         ),
-        (FactorModel.from_softmax([[1.0], [1.0]]), {}, "all rows are equal"),
+        (FactorModel.from_softmax([[1.0], [1.0]]), {}, "must not all be equal"),
         (random_head(0, 5, 2), {"rows": [5]}, "must be row numbers from 0 to 4; got 5"),
         (random_head(0, 5, 2), {"rows": [0.5]}, "rows must be a vector of integers"),
         (random_head(0, 5, 2), {"margin": 0.0}, "margin must be a positive number"),

@@ -80,8 +80,7 @@ def test_a_head_that_divides_its_rows_by_their_lengths_takes_no_gain():
         with pytest.raises(
             InputError,
             match=(
-                "a head that keeps the lengths of its rows; "
-                "got one that divides by them"
+                "a head that keeps the lengths of its rows; got a head that divides"
             ),
         ):
             call(unit, LAYER)

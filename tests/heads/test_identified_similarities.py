@@ -56,7 +56,7 @@ def test_logit_cosines_are_about_the_inputs_declared():
 
 def test_logit_cosines_need_inputs_and_a_softmax():
     with pytest.raises(
-        InputError, match="must be asked over inputs; got a head without any"
+        InputError, match="must be computed over inputs; got a head without"
     ):
         logit_cosines(random_head(0, 5, 2), pairs=[[0, 1]])
     with pytest.raises(InputError, match="softmax head"):

@@ -74,7 +74,7 @@ def test_the_other_side_of_a_decomposition_is_given_beside_it() -> None:
     model = ea.audit(SVD, left=left, **FEW).model
     np.testing.assert_allclose(model.scores(), left @ SVD.components_)
     said = refusal(lambda: ea.fix(SVD, "prediction"))
-    assert "add the users with left or left_file when the model is read" in said
+    assert "add the users with left or left_file when the model is loaded" in said
     assert "taken by" not in said
     assert "embaudit.io" not in said
     fixed = ea.fix(ea.load(SVD, left=left), "prediction").vectors()
@@ -120,7 +120,7 @@ def test_ids_that_a_comparison_lacks_are_given_when_a_model_is_read(
     assert "These options are taken by embaudit.load" in said
     other = ea.load("state.npz", left="w1", weight="w2")
     said = refusal(lambda: ea.compare(with_ids, other))
-    assert "add them to it with left_ids when the model is read" in said
+    assert "add them with left_ids when the model is read" in said
     other = ea.load("state.npz", left="w1", weight="w2", left_ids=ids)
     assert ea.compare(with_ids, other).agreement.same
 

@@ -117,8 +117,8 @@ CODES = (9 * ROWS).astype(np.int8)
         ([[1.0, 2.0], [1.0]], {}, "got rows that differ in length"),
         (np.ma.masked_array(ROWS, ROWS > 1), {}, "masked entries; fill them or drop"),
         # Ids that are missing.
-        (ROWS, {"ids": [1, 2, np.nan]}, "there in every row; got nan in row 2"),
-        (ROWS, {"ids": ["a", None, "b"]}, "there in every row; got None in row 1"),
+        (ROWS, {"ids": [1, 2, np.nan]}, "present in every row; got nan in row 2"),
+        (ROWS, {"ids": ["a", None, "b"]}, "present in every row; got None in row 1"),
         # Columns of a frame.
         (pd.DataFrame(ROWS, columns=["a", "a"]), {}, "called by different names"),
         (pd.DataFrame({"id": [1, "a", 2], "v": ROWS.tolist()}), {}, "of one type each"),

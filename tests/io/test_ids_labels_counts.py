@@ -167,7 +167,7 @@ def test_read_labels_refuses(
     ("labels", "part"),
     [
         (["a"], "a list of 2 token names; got shape (1,)"),
-        (["a", np.nan], "there in every row; got nan in row 1"),
+        (["a", np.nan], "present in every row; got nan in row 1"),
     ],
 )
 def test_a_list_of_labels_has_one_for_each_row(labels: Any, part: str) -> None:

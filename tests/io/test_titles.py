@@ -141,7 +141,7 @@ def test_fewer_than_half_of_the_rows_are_matched_only_if_asked(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("model", "options", "part"),
     [
-        (items(), {}, "join by the order of the rows with by_row=True"),
+        (items(), {}, "join by row order with by_row=True"),
         (items(n=5), {"by_row": True}, "got 5 in the model and 2"),
         (items([1, 2], n=2), {}, "got a against 1, for instance"),
     ],

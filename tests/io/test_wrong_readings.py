@@ -147,7 +147,7 @@ def test_a_token_far_longer_than_others_takes_no_room_for_all(tmp_path):
     (tmp_path / "vocab.json").write_text(json.dumps({"a" * 10**6: 0}))
     with pytest.raises(
         InputError,
-        match=r"vocab\.json must be of like length; got one of 1,000,000 letters among 500",
+        match=r"vocab\.json must be texts of similar length; got a text of 1,000,000 characters among 500",
     ):
         head_beside_tokens(tmp_path, 500)
 

@@ -225,7 +225,7 @@ def test_the_number_of_neighbours_is_an_integer_below_the_number_of_rows(
         ([], "rows must be at least one row number; got none"),
         ([3], "rows must be row numbers from 0 to 2; got 3"),
         ([-1], "rows must be row numbers from 0 to 2; got -1"),
-        ([True, False, True], "np.flatnonzero turns a mask into row numbers"),
+        ([True, False, True], "convert a mask to row numbers with np.flatnonzero"),
         ([0.5], "rows must be a vector of integers; got float64 of shape (1,)"),
         ("a", "rows must be a vector of integers; got <U1 of shape ()"),
         (1, "rows must be a vector of integers; got int64 of shape ()"),

@@ -212,7 +212,7 @@ def test_layers_that_are_no_heads() -> None:
         InputError, match="a head with one softmax; got AdaptiveLogSoftmaxWithLoss"
     ):
         load(torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10]))
-    with pytest.raises(InputError, match="in memory; got one on the meta device"):
+    with pytest.raises(InputError, match="in memory; got a tensor on the meta device"):
         load(torch.nn.Linear(4, 3, device="meta"))
     quantised = torch.ao.quantization.quantize_dynamic(
         Classifier(torch.nn.Identity()), dtype=torch.qint8

@@ -564,7 +564,7 @@ def test_an_audit_begins_with_its_answer_and_lists_its_findings(model, answer):
         ),
         (
             lambda: ea.compare(balanced_pair(), balanced_pair()),
-            "the users that both models hold must be at least 8; got 4",
+            "the number of users in both models must be at least 8; got 4",
         ),
     ],
 )

@@ -542,11 +542,15 @@ HEAD = FactorModel.from_softmax(OLD.right)
         ),
         (OLD, OLD.replace(left=None, left_ids=None), "must be one of users and items"),
         (HEAD, HEAD, "aligned vectors must be computed from the factors"),
-        (OLD, OLD.replace(right_ids=np.arange(30) + 500), "the items that both models"),
+        (
+            OLD,
+            OLD.replace(right_ids=np.arange(30) + 500),
+            "the number of items in both models",
+        ),
         (
             OLD.take(right=np.arange(10)),
             random_model(2, k=5, p=10, **{**NAMED, "right_ids": np.arange(120, 130)}),
-            "the items that both models hold must be at least 8; got 0",
+            "the number of items in both models must be at least 8; got 0",
         ),
         (OLD, OLD.replace(right_ids=None), "item ids must be in both models"),
     ],
@@ -612,7 +616,7 @@ def without_ids(model):
 
 def test_appended_rows_without_ids_are_matched_only_if_numbers_are_declared_equal():
     old, new = (without_ids(model) for model in grown())
-    with pytest.raises(InputError, match="same_numbers=True if entities have one"):
+    with pytest.raises(InputError, match="same_numbers=True if the same row number"):
         align(old, new)
     found = align(old, new, same_numbers=True)
     assert found.is_exact

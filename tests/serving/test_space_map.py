@@ -616,5 +616,5 @@ def test_rows_of_the_ball_are_refused(clusters):
 
 
 def test_tables_of_other_lengths_without_ids_are_refused(clusters):
-    with pytest.raises(InputError, match="as many in both models"):
+    with pytest.raises(InputError, match="the same in both models"):
         space_map(table(clusters), table(clusters[:500]))
