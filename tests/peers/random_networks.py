@@ -79,6 +79,47 @@ def small_config(architecture: str, **settings: Any) -> Any:
     return AutoConfig.for_model(architecture, **known, **settings)
 
 
+def random_network(factory: Any, config: Any) -> Any:
+    """Make a network of a configuration, with the same random weights in every run.
+
+    Every gain, bias and buffer is random, so an adapter that misses one, uses it twice
+    or takes it for another gives wrong logits.
+
+    Parameters
+    ----------
+    factory : callable
+        Class of transformers, or `from_config` of a class that finds the right one.
+    config : transformers.PretrainedConfig
+    """
+    import torch
+
+    torch.manual_seed(0)
+    network = factory(config).eval()
+    _randomise(network)
+    return network
+
+
+def random_tensor(*shape: int) -> Any:
+    """Draw numbers of a normal distribution, the same ones in every run."""
+    import torch
+
+    return torch.randn(*shape, generator=_generator())
+
+
+def random_tokens(*shape: int) -> Any:
+    """Draw tokens that are not special, the same ones in every run."""
+    import torch
+
+    return torch.randint(N_SPECIAL, N_TOKENS, shape, generator=_generator())
+
+
+def _generator() -> Any:
+    """Return a generator of its own, which no other draw can advance."""
+    import torch
+
+    return torch.Generator().manual_seed(1)
+
+
 def rows_of(tensor: Any) -> np.ndarray:
     """Return an array with one row per position of all sequences."""
     return tensor.detach().reshape(-1, tensor.shape[-1]).numpy()
@@ -102,23 +143,17 @@ class Inputs:
 
 
 class Network:
-    """A random network, its logits for some tokens, and the states inside of it.
-
-    Every gain, bias and buffer is random, so an adapter that misses one, uses it twice
-    or takes it for another gives wrong logits.
-    """
+    """A random network, its logits for some tokens, and the states inside of it."""
 
     def __init__(self, name: str, kind: str) -> None:
         import torch
         import transformers
 
-        torch.manual_seed(0)
         factory = getattr(transformers, f"AutoModelFor{kind}")
         self.name = name
-        self.live = factory.from_config(small_config(name)).eval()
-        _randomise(self.live)
+        self.live = random_network(factory.from_config, small_config(name))
         self._inputs = {layer: Inputs(layer) for layer in self.live.modules()}
-        tokens = torch.randint(N_SPECIAL, N_TOKENS, (2, 6))
+        tokens = random_tokens(2, 6)
         arguments = {"input_ids": tokens}
         states = "hidden_states"
         if kind == "Seq2SeqLM":
