@@ -34,7 +34,9 @@ from embaudit.networks.head_gauges import (
     TableName,
     draw_gauge,
 )
-from embaudit.networks.head_rows import HeadRows, prediction_rows, rows_of_head
+from embaudit.networks.head_inputs import draw_inputs
+from embaudit.networks.head_rows import HeadRows, project_inputs
+from embaudit.networks.prediction_rows import prediction_rows
 from embaudit.ranges import cosine_range
 from embaudit.ranges.planes import block_ranges
 
@@ -294,8 +296,8 @@ class AttentionAudit(Result):
             )
         checked = change_size(self.score_change).replace("<", "less than ")
         texts.append(
-            f"Measured on {self.rows.source}. Scores and outputs of the drawn head "
-            f"differ by {checked} of their size."
+            f"Measured on {self.rows.description}. Scores and outputs of the drawn "
+            f"head differ by {checked} of their size."
         )
         return [text for text in texts if text]
 
@@ -354,7 +356,7 @@ class AttentionAudit(Result):
                 "shifts_keys": self.freedom.shifts_keys,
                 "has_row_norms": self.freedom.has_row_norms,
                 "has_output_bias": self.freedom.has_output_bias,
-                "inputs": self.rows.source,
+                "inputs": self.rows.description,
                 "n_rows": len(self.rows.keys),
                 "answer": self.answer,
                 "score_change": self.score_change,
@@ -449,7 +451,10 @@ def audit_attention(
     draw = as_generator(rng)
     found = read_head(source, layer, head)
     freedom = HeadFreedom.from_head(found)
-    rows = rows_of_head(found, states=states, inputs=inputs, n_rows=n_rows, rng=draw)
+    drawn_inputs = draw_inputs(
+        found, states=states, inputs=inputs, n_rows=n_rows, rng=draw
+    )
+    rows = project_inputs(found, drawn_inputs)
     for name in ("queries", "keys", "values", "outputs"):
         if np.count_nonzero(row_norms(getattr(rows, name))) < 2:
             raise must_be(f"the {name}", "two or more that are not zero", "fewer")

@@ -80,7 +80,7 @@ class HeadFreedom:
         )
 
     @property
-    def _unrotated(self) -> Indices:
+    def unrotated(self) -> Indices:
         """Columns that no rotary embedding turns."""
         return np.setdiff1d(np.arange(self.width), self.planes.ravel())
 
@@ -89,7 +89,7 @@ class HeadFreedom:
         """Columns of queries and keys that only a common scale can change."""
         blocks = [np.asarray(plane) for plane in self.planes]
         if self.has_row_norms:
-            blocks += [np.array([column]) for column in self._unrotated]
+            blocks += [np.array([column]) for column in self.unrotated]
         return blocks
 
     @property
@@ -97,7 +97,7 @@ class HeadFreedom:
         """Columns of queries and keys among which any invertible map is free."""
         if self.has_row_norms:
             return np.empty(0, dtype=np.intp)
-        return self._unrotated
+        return self.unrotated
 
     @property
     def shifts_keys(self) -> bool:

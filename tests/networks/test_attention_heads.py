@@ -32,7 +32,9 @@ from embaudit.errors import InputError
 from embaudit.io.attention import read_head
 from embaudit.networks.attention import _score_change
 from embaudit.networks.head_gauges import HeadFreedom, draw_gauge
-from embaudit.networks.head_rows import HeadRows, prediction_rows, rows_of_head
+from embaudit.networks.head_inputs import draw_inputs
+from embaudit.networks.head_rows import HeadRows, project_inputs
+from embaudit.networks.prediction_rows import prediction_rows
 
 TEXT = np.array([3, 1, 4, 1, 5, 9])
 HEADS = [(0, 0), (1, 1)]
@@ -149,7 +151,7 @@ def random_rows(width, n=40, n_outputs=9, seed=0):
         values=values,
         outputs=draw.standard_normal((n_outputs, width)),
         labels=np.arange(n),
-        source="drawn rows",
+        description="drawn rows",
     )
 
 
@@ -182,7 +184,7 @@ def test_no_gauge_moves_prediction_cosines(planes, has_norms):
         values=other["values"],
         outputs=rows.outputs @ gauge.outputs,
         labels=rows.labels,
-        source="",
+        description="",
     )
     before, moved = prediction_rows(freedom, rows), prediction_rows(freedom, after)
     for name in ("keys", "queries", "values"):
@@ -197,10 +199,11 @@ def cosines(rows):
     return unit @ unit.T
 
 
-def test_prediction_cosines_are_those_of_scores_at_all_rotations():
+@pytest.mark.parametrize("has_norms", [False, True])
+def test_prediction_cosines_are_those_of_scores_at_all_rotations(has_norms):
     """Four angles per plane average a quadratic form as all angles do."""
-    freedom = HeadFreedom(5, np.array([[0, 3], [1, 2]]))
-    rows = random_rows(5)
+    freedom = HeadFreedom(6, np.array([[0, 3], [1, 2]]), has_row_norms=has_norms)
+    rows = random_rows(6)
     scores = []
     for angles in itertools.product(np.arange(4) * np.pi / 2, repeat=2):
         turned = np.array(rows.keys)
@@ -358,7 +361,8 @@ def test_no_more_than_the_head_and_the_tokens_are_read(tmp_path):
     head = read_head(folder_of(tmp_path, LLAMA), 0, 0)
     counted = Counted(head.arrays)
     draw = np.random.default_rng(0)
-    rows_of_head(replace(head, arrays=counted), n_rows=5, rng=draw)
+    head = replace(head, arrays=counted)
+    project_inputs(head, draw_inputs(head, n_rows=5, rng=draw))
     layer = "model.layers.0"
     part = LLAMA.width * files.WIDTH
     # Queries of two heads share the keys. Rows of the output projection hold columns
