@@ -2,7 +2,7 @@
 
 Let c be the cosine of a row with its old neighbour, computed in the new model, and let
 l be the cosine of the row with the last entry of its new list. Cosines that differ by
-rounding only are equal. The kept fraction of the neighbour is
+at most `FLOAT32_TIE` are equal. The kept fraction of the neighbour is
 
     1    if c > l: the neighbour is listed,
     t    if c = l: the neighbour ties with the last entry,
@@ -100,7 +100,7 @@ def kept_fractions(
     )
     fractions_if_tied = np.ones(len(after.rows))
     # If no unlisted row ties with the last entry, all tied rows are listed, so their
-    # chance is 1. Counting takes as long as a search, so it skips these lists.
+    # chance is 1 and nothing is counted.
     which = np.flatnonzero(after.end_in_tie(tie=FLOAT32_TIE))
     if len(which):
         fractions_if_tied[which] = tied_fractions(
@@ -146,10 +146,21 @@ def tied_fractions(before: TieCounts, after: TieCounts, length: int) -> Floats:
 
 
 def _count_ties(lists: NeighbourLists, representatives: Indices) -> TieCounts:
-    """Count the rows above the last entry of each list, and rows that tie with it.
+    """Count the rows above the last entry of each list, and rows that tie with it."""
+    listed_cosines = np.nan_to_num(lists.cosines, nan=-np.inf)
+    last = lists.last_cosines[:, None]
+    counts = TieCounts.from_values(listed_cosines, last, FLOAT32_TIE)
+    # Unlisted rows count only if one of them ties with the last entry.
+    which = np.flatnonzero(lists.end_in_tie(tie=FLOAT32_TIE))
+    if len(which):
+        among_all_rows = _count_ties_among_all(lists.take(which), representatives)
+        counts.n_above[which] = among_all_rows.n_above
+        counts.n_tied[which] = among_all_rows.n_tied
+    return counts
 
-    All rows of the searched side are counted, in one pass.
-    """
+
+def _count_ties_among_all(lists: NeighbourLists, representatives: Indices) -> TieCounts:
+    """Count as `_count_ties` does, in one pass over all rows of the searched side."""
     queries = unit_rows(lists.searched[lists.rows], none=0)
     own = representatives[lists.rows]
     last = lists.last_cosines[:, None]
