@@ -170,17 +170,17 @@ def _describe(
     connection: Connection[Any], place: Place, request: Request, address: Address
 ) -> Description:
     """Choose the columns of a table, count its rows, and look for its metric."""
-    table = find_table(connection, place.table, address)
-    columns = columns_of(connection, table)
+    found = find_table(connection, place.table, address)
+    columns = columns_of(connection, found)
     vectors = _vector_column(columns, _named_vector(place, request), address)
     others = [column for column in columns if column != vectors]
-    key = primary_key(connection, table)
+    key = primary_key(connection, found)
     ids = _id_column(others, request, key, address)
     titles = _title_column([column for column in others if column != ids], request)
     unread = [column for column in others if column not in (ids, titles)]
     numbers = [column.name for column in unread if column.type in NUMBER_TYPES]
     require_no_bias(address, numbers, request)
-    selection = Selection(table, vectors, ids, titles)
+    selection = Selection(found, vectors, ids, titles)
     n_rows, n_vectors = _count_rows(connection, selection)
     if not n_vectors:
         raise must_be(
@@ -189,7 +189,7 @@ def _describe(
             f"none in {n_rows:,} rows",
         )
     (first,) = _read_batches(connection, selection, 1, most=1)
-    metric = index_metric(connection, table, vectors)
+    metric = index_metric(connection, found, vectors)
     return Description(
         selection, n_rows, n_vectors, first.vectors.shape[1], metric, tuple(unread)
     )
