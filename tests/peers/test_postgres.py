@@ -90,7 +90,7 @@ def films(execute: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.holds("scores", library="pgvector", model="tables")
-def test_every_number_and_the_ids(
+def test_the_model_has_every_number_and_the_ids_of_the_table(
     films: Any, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Several batches.
@@ -199,7 +199,7 @@ def test_ids_that_are_no_whole_numbers_are_sorted_as_texts(
 
 
 @pytest.mark.holds("titles", library="pgvector", model="tables")
-def test_titles_and_columns_that_are_left_over(films: Any, port: int) -> None:
+def test_titles_are_read_and_other_columns_are_left_over(films: Any, port: int) -> None:
     reading = read(address(port, "films"))
     assert reading.model.right_names.tolist() == [f"film {i}" for i in sorted(IDS)]
     assert [str(part) for part in reading.intake.left_over] == ["year (250)"]
@@ -246,7 +246,7 @@ def test_an_index_of_a_cast_searches_copies(films: Any, port: int) -> None:
 
 
 @pytest.mark.holds("audited", library="pgvector", model="tables")
-def test_an_audit_of_an_address(
+def test_an_audit_takes_an_address_and_reports_its_metric(
     films: Any, port: int, embaudit: Any, tmp_path: Path
 ) -> None:
     films("CREATE INDEX near ON films USING hnsw (embedding vector_cosine_ops)")
@@ -292,7 +292,9 @@ def test_a_title_that_some_rows_lack_names_no_rows(films: Any, port: int) -> Non
     assert read(address(port, "films")).model.right_names is None
 
 
-def test_half_precision_arrays_and_columns_of_codes(execute: Any, port: int) -> None:
+@pytest.fixture
+def items(execute: Callable[..., Any], port: int) -> str:
+    """Return the address of a table with one row and columns of many types."""
     execute(
         "CREATE TABLE items (id text PRIMARY KEY, v vector(3), h halfvec(3), "
         "b bit(3), s sparsevec(3), r real[], d double precision[], n int[])"
@@ -301,37 +303,61 @@ def test_half_precision_arrays_and_columns_of_codes(execute: Any, port: int) -> 
         "INSERT INTO items VALUES ('x', '[1,2,3]', '[0.1,2,-3]', b'101', '{1:1}/3', "
         "'{4,5,6}', '{0.1,8,9}', '{1,2,3}')"
     )
-    place = address(port, "items")
-    with pytest.raises(InputError, match="choose one of v, h with vector=COLUMN"):
-        read(place)
-    expected = {
-        "v": [[1, 2, 3]],
-        "h": np.array([[0.1, 2, -3]], np.float16),
-        "r": [[4, 5, 6]],
-        "d": [[0.1, 8, 9]],
-    }
-    for column, rows in expected.items():
-        for model in (
-            read(place, vector=column).model,
-            read(f"{place}?vectors={column}").model,
-        ):
-            np.testing.assert_array_equal(model.right, rows)
-            assert model.right_ids.tolist() == ["x"]
-    assert read(place, vector="d").model.right.dtype == np.float64
-    for column, words in (
+    return address(port, "items")
+
+
+@pytest.mark.parametrize("by_address", [True, False])
+@pytest.mark.parametrize(
+    ("column", "row"),
+    [
+        ("v", np.array([1, 2, 3], np.float32)),
+        ("h", np.array([0.1, 2, -3], np.float16).astype(np.float32)),
+        ("r", np.array([4, 5, 6], np.float32)),
+        ("d", np.array([0.1, 8, 9], np.float64)),
+    ],
+)
+def test_the_address_or_an_option_names_the_column_that_is_read(
+    items: str, column: str, row: np.ndarray, by_address: bool
+) -> None:
+    if by_address:
+        model = read(f"{items}?vectors={column}").model
+    else:
+        model = read(items, vector=column).model
+    assert model.right.dtype == row.dtype
+    np.testing.assert_array_equal(model.right, [row])
+
+
+def test_a_column_that_the_address_and_the_option_name_differently_is_refused(
+    items: str,
+) -> None:
+    with pytest.raises(InputError, match="the column that the address names, v"):
+        read(f"{items}?vectors=v", vector="h")
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (None, "choose one of v, h with vector=COLUMN"),
         ("b", "of bits, which are codes"),
         ("s", "of sparse vectors; make a view"),
         ("n", "of type _int4"),
         ("q", "choose one of id, v, h"),
-    ):
-        with pytest.raises(InputError, match=words):
-            read(place, vector=column)
-    with pytest.raises(InputError, match="the column that the address names, v"):
-        read(f"{place}?vectors=v", vector="h")
+    ],
+)
+def test_a_column_that_is_not_one_column_of_dense_vectors_is_refused(
+    items: str, column: str | None, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        read(items, vector=column)
+
+
+@pytest.mark.usefixtures("items")
+def test_sparse_vectors_are_read_by_a_view_that_casts_them(
+    execute: Any, port: int
+) -> None:
     execute("CREATE VIEW dense AS SELECT id, s::vector(3) AS v FROM items")
-    np.testing.assert_array_equal(
-        read(address(port, "dense")).model.right, [[1.0, 0, 0]]
-    )
+    model = read(address(port, "dense")).model
+    np.testing.assert_array_equal(model.right, [[1.0, 0, 0]])
 
 
 @pytest.mark.parametrize(
@@ -376,22 +402,33 @@ def test_ids_titles_and_the_metric_of_columns_of_domains(
         read(address(port, "item"))
 
 
-def test_ids_by_key_and_by_name(execute: Any, port: int) -> None:
+def test_a_key_of_several_columns_is_no_id_unless_one_of_them_is_named(
+    execute: Any, port: int
+) -> None:
     execute(
         "CREATE TABLE a (sku uuid, lang text, v vector(2), PRIMARY KEY (sku, lang))"
     )
     uuid = "5c56c793-69f3-4fbf-87e6-c4bf54c28c26"
     execute(f"INSERT INTO a VALUES ('{uuid}', 'en', '[1,2]')")
-    reading = read(address(port, "a"))
-    assert reading.model.right_ids is None
-    assert read(address(port, "a"), vector_id="sku").model.right_ids.tolist() == [uuid]
+    place = address(port, "a")
+    assert read(place).model.right_ids is None
+    assert read(place, vector_id="sku").model.right_ids.tolist() == [uuid]
     with pytest.raises(InputError, match="one of sku, lang; got 'isbn'"):
-        read(address(port, "a"), vector_id="isbn")
-    execute(
-        "CREATE TABLE b (id int, v vector(2)); INSERT INTO b VALUES (NULL, '[1,2]')"
-    )
+        read(place, vector_id="isbn")
+
+
+def test_ids_that_are_missing_are_refused(execute: Any, port: int) -> None:
+    execute("CREATE TABLE a (id int, v vector(2))")
+    execute("INSERT INTO a VALUES (NULL, '[1,2]')")
     with pytest.raises(InputError, match="must be free of NULL"):
-        read(address(port, "b"))
+        read(address(port, "a"))
+
+
+def test_ids_that_are_not_unique_are_refused(execute: Any, port: int) -> None:
+    execute("CREATE TABLE a (id int, v vector(2))")
+    execute("INSERT INTO a VALUES (7, '[1,2]'), (7, '[3,4]')")
+    with pytest.raises(InputError, match="must be unique; got 7 in 2 rows"):
+        read(address(port, "a"))
 
 
 def test_a_column_that_is_called_a_bias_must_be_left_out_by_name(
@@ -404,7 +441,7 @@ def test_a_column_that_is_called_a_bias_must_be_left_out_by_name(
     assert read(address(port, "films"), kind="vectors").model.n_right == 250
 
 
-def test_vectors_of_different_lengths(execute: Any, port: int) -> None:
+def test_vectors_of_different_lengths_are_refused(execute: Any, port: int) -> None:
     execute("CREATE TABLE a (id int PRIMARY KEY, v vector)")
     execute("INSERT INTO a VALUES (1, '[1,2]'), (2, '[1,2,3]')")
     with pytest.raises(InputError, match="must be of one length; got 2 and 3 numbers"):
@@ -461,7 +498,7 @@ def test_names_with_dots_can_mean_two_tables(execute: Any, port: int) -> None:
     execute('DROP SCHEMA a CASCADE; DROP SCHEMA "a.b" CASCADE')
 
 
-def test_names_that_sql_would_read_otherwise(execute: Any, port: int) -> None:
+def test_names_are_quoted_and_never_run_as_sql(execute: Any, port: int) -> None:
     execute('DROP SCHEMA IF EXISTS "Shop" CASCADE; CREATE SCHEMA "Shop"')
     name = '"Shop"."my ""items"""'
     execute(f"CREATE TABLE {name} (v vector(2)); INSERT INTO {name} VALUES ('[1,2]')")
@@ -472,12 +509,14 @@ def test_names_that_sql_would_read_otherwise(execute: Any, port: int) -> None:
 
 
 @pytest.mark.parametrize("table", ["film", "public.film", "other.films"])
-def test_a_table_that_is_not_there(films: Any, port: int, table: str) -> None:
+def test_a_table_that_is_not_there_is_refused_with_those_that_are(
+    films: Any, port: int, table: str
+) -> None:
     with pytest.raises(InputError, match=f"none called {table}; name one of films"):
         read(address(port, table))
 
 
-def test_tables_without_vectors(execute: Any, port: int) -> None:
+def test_tables_without_vectors_are_refused(execute: Any, port: int) -> None:
     execute("CREATE TABLE a (id int, price real)")
     with pytest.raises(InputError, match=r"got id \(int4\), price \(float4\)"):
         read(address(port, "a"))
@@ -505,7 +544,7 @@ def test_a_read_leaves_no_connection_and_cannot_write(films: Any, port: int) -> 
     assert films("SELECT count(*) FROM films").fetchone() == (250,)
 
 
-def test_a_role_that_may_not_read(films: Any, port: int) -> None:
+def test_a_role_reads_a_table_only_if_it_has_the_right(films: Any, port: int) -> None:
     films("DROP ROLE IF EXISTS bob; CREATE ROLE bob LOGIN")
     with pytest.raises(InputError, match="permission denied for table films; ask its"):
         read(address(port, "films", user="bob"))
@@ -533,14 +572,14 @@ def test_a_role_that_may_not_read(films: Any, port: int) -> None:
         ("//127.0.0.1:{port}", "must be postgresql://HOST/DATABASE/TABLE"),
     ],
 )
-def test_servers_that_cannot_be_read(
+def test_the_error_for_a_server_that_cannot_be_read_has_advice_and_no_secret(
     films: Any, port: int, embaudit: Any, place: str, sentence: str
 ) -> None:
     result = embaudit("audit", f"postgresql:{place.format(port=port)}")
     check_refusal_without_secret(result, sentence)
 
 
-def test_a_server_that_does_not_answer(
+def test_a_server_that_does_not_answer_is_refused_after_the_timeout(
     silent_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("embaudit.io.stores.postgres_client.TIMEOUT_SECONDS", 2)
@@ -548,7 +587,7 @@ def test_a_server_that_does_not_answer(
         read(address(silent_port, "films"))
 
 
-def test_a_table_that_somebody_holds(
+def test_a_table_that_is_locked_is_refused_after_the_timeout(
     films: Any, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("embaudit.io.stores.postgres_client.TIMEOUT_SECONDS", 1)
@@ -595,7 +634,9 @@ def test_the_server_computes_the_same_cosine(films: Any, port: int) -> None:
     assert ours == pytest.approx(theirs, abs=1e-7)
 
 
-def test_places_that_cannot_be_written(execute: Any, port: int) -> None:
+def test_places_that_cannot_be_written_are_refused_and_left_as_they_are(
+    execute: Any, port: int
+) -> None:
     model = ea.FactorModel.from_vectors(X, ids=IDS)
     ea.save(model, address(port, "items"), metric="dot")
     execute("CREATE VIEW v AS SELECT * FROM items")
@@ -615,7 +656,7 @@ def test_places_that_cannot_be_written(execute: Any, port: int) -> None:
         ea.save(model, address(port, "items"), metric="dot")
 
 
-def test_pgvector_in_a_schema_of_its_own(execute: Any, port: int) -> None:
+def test_pgvector_can_be_in_a_schema_of_its_own(execute: Any, port: int) -> None:
     execute(
         "DROP SCHEMA public CASCADE; CREATE SCHEMA public; "
         "DROP SCHEMA IF EXISTS extensions CASCADE; CREATE SCHEMA extensions; "
@@ -640,7 +681,9 @@ def test_vectors_too_long_for_an_index_state_no_metric(execute: Any, port: int) 
     assert read(place).intake.metric.name == "not stated"
 
 
-def test_arrays_of_several_dimensions(execute: Any, port: int) -> None:
+def test_arrays_of_several_dimensions_or_with_null_are_refused(
+    execute: Any, port: int
+) -> None:
     execute("CREATE TABLE a (id int PRIMARY KEY, v real[])")
     execute("INSERT INTO a VALUES (1, '{{1,2},{3,4}}')")
     with pytest.raises(InputError, match="must be one list of numbers per row"):
