@@ -44,27 +44,29 @@ def test_each_recipe_is_the_first_that_fits_its_own_names(recipe: Recipe) -> Non
     assert (reading.model.right_bias is not None) == (recipe.kind.endswith("head"))
 
 
+TEXTBOOK = "P/Q of textbooks on matrix factorisation"
+CAUSAL_LM = "lm_head.weight of causal language models of transformers"
+TIED_BERT = (
+    "embeddings.word_embeddings.weight of BERT, input embeddings that are also the head"
+)
+BERT = {"bert.embeddings.word_embeddings.weight": ITEMS, "cls.predictions.bias": BIAS}
+BY_OPTIONS = "arrays that options name"
+
+
 @pytest.mark.parametrize(
     ("arrays", "options", "layout"),
     [
-        ({"P": USERS, "Q": ITEMS}, {}, "P/Q of textbooks on matrix factorisation"),
-        ({"p": USERS, "module.Q.weight": ITEMS}, {},
-         "P/Q of textbooks on matrix factorisation"),
-        ({"model.lm_head.weight": ITEMS, "places": PLACES}, {},
-         "lm_head.weight of causal language models of transformers"),
-        ({"bert.embeddings.word_embeddings.weight": ITEMS,
-          "cls.predictions.bias": BIAS}, {},
-         "embeddings.word_embeddings.weight of BERT, input embeddings that are also the "
-         "head"),
+        ({"P": USERS, "Q": ITEMS}, {}, TEXTBOOK),
+        ({"p": USERS, "module.Q.weight": ITEMS}, {}, TEXTBOOK),
+        ({"model.lm_head.weight": ITEMS, "places": PLACES}, {}, CAUSAL_LM),
+        (BERT, {}, TIED_BERT),
         ({"components_": ITEMS.T}, {}, "components_ of scikit-learn"),
         ({"x": ITEMS}, {}, "the only matrix"),
         ({"x": ITEMS, "y": BIAS}, {"bias": "y"}, "the only matrix"),
-        ({"a": USERS, "b": ITEMS}, {"left": "a", "weight": "b"},
-         "arrays that options name"),
-        ({"lm_head.weight": ITEMS}, {"weight": "lm_head.weight"},
-         "arrays that options name"),
+        ({"a": USERS, "b": ITEMS}, {"left": "a", "weight": "b"}, BY_OPTIONS),
+        ({"lm_head.weight": ITEMS}, {"weight": "lm_head.weight"}, BY_OPTIONS),
     ],
-)  # fmt: skip
+)
 def test_the_layout_is_named_in_the_report(
     tmp_path: Path, arrays: dict[str, np.ndarray], options: dict[str, str], layout: str
 ) -> None:
