@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -68,16 +69,15 @@ def checked():
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_files_agree(name, tmp_path):
     model, options = HONEST[name]
+    record = ea.audit(model, **FEW, **options).to_dict()
     path = tmp_path / "a.json"
-    path.write_text(
-        json.dumps(ea.audit(model, **FEW, **options).to_dict(), allow_nan=False)
-    )
+    path.write_text(json.dumps(record, allow_nan=False))
     verified = ea.verify(path, model)
     assert verified.ok, verified.explain()
     assert verified.n_numbers > 100
-    assert (
-        verified.explain()
-        == f"All agrees: {verified.n_numbers:,} numbers and every text are those of this model."
+    assert verified.explain() == (
+        f"All agrees: {verified.n_numbers:,} numbers and every text are those of this "
+        "model."
     )
 
 
@@ -90,9 +90,8 @@ def note(record, code):
 
 
 def one_row_ten_times(record):
-    example(record)["before"] = [example(record)["before"][0]] * len(
-        example(record)["before"]
-    )
+    before = example(record)["before"]
+    example(record)["before"] = [before[0]] * len(before)
 
 
 def neighbours_swapped(record):
@@ -196,7 +195,7 @@ def test_no_forged_file_agrees(record, checked, name):
 
 @pytest.fixture(scope="module")
 def stopped(record):
-    """Return the record of a model whose predictions moved, and that of its baseline."""
+    """Return the records of a model whose predictions moved and of its baseline."""
     shuffled = MODEL.replace(left=USERS[::-1])
     before = json.loads(json.dumps(ea.audit(shuffled, **SHORT).to_dict()))
     gate = Gate.of(None, baseline=Baseline({}, before["score_sample"]))
@@ -272,16 +271,30 @@ def test_an_audit_of_another_model_is_called_so_before_fingerprints_are_shown(
 ):
     forged = copy.deepcopy(record)
     FORGED["another model"](forged)
-    told = checked(forged).explain()
-    assert told.startswith(
-        'This audit is of another model, or of this one read otherwise: it names "m.npz". Verify it'
+    recorded = "0" * 32
+    recomputed = record["input"]["fingerprint"]
+    explanation = checked(forged).explain()
+    assert explanation.startswith(
+        "This audit is of another model, or of this one read otherwise: "
+        'it names "m.npz". Verify it'
     )
-    assert told.endswith(
-        f'input.fingerprint: the file says "{"0" * 32}"; it is "{record["input"]["fingerprint"]}".'
+    assert explanation.endswith(
+        f'input.fingerprint: the file says "{recorded}"; it is "{recomputed}".'
     )
+
+
+def test_the_file_that_an_audit_of_another_model_names_is_shown(record, checked):
+    forged = copy.deepcopy(record)
+    FORGED["another model"](forged)
     FORGED["another file"](forged)
     assert 'names "n.npz". ' in checked(forged).explain()
-    forged["input"] |= {"source": None, "fingerprint": record["input"]["fingerprint"]}
+
+
+def test_an_audit_of_the_same_model_from_no_file_is_not_of_another_model(
+    record, checked
+):
+    forged = copy.deepcopy(record)
+    forged["input"]["source"] = None
     assert "another model" not in checked(forged).explain()
 
 
@@ -308,48 +321,67 @@ def test_verify_notices_any_changed_number_or_text_of_a_record(record, data):
 
 
 def leaves(value, way=()):
-    entries = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else None
-    )
-    if entries is None:
+    """Yield the keys and indices that lead to each number and text of a record."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*way, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from leaves(inner, (*way, index))
+    else:
         yield way
-    for key, inner in entries or ():
-        yield from leaves(inner, (*way, key))
 
 
 def test_the_first_difference_is_named(record, checked):
     forged = copy.deepcopy(record)
     forged["movement"][0]["rms"] = 9.0
     forged["verdict"] = "YES"
-    (rms,) = [one["rms"] for one in record["movement"][:1]]
-    assert (
-        str(checked(forged).difference)
-        == f"movement[0].rms: the file says 9.0; it is {rms}."
-    )
-    for name, sentence in {
-        "no notes": f"notes: the file says a list of 0; it is a list of {len(record['notes'])}.",
-        "a removed key": "movement[0].rms: the file says nothing; it is 0.",
-        "an unknown key": 'signature: the file says "mine"; it is nothing.',
-        "a version": f'embaudit_version: the file says "0.0.1"; it is "{ea.__version__}"; verify it with the version '
-        "that wrote it.",
-    }.items():
-        forged = copy.deepcopy(record)
-        FORGED[name](forged)
-        assert str(checked(forged).difference).startswith(sentence)
+    rms = record["movement"][0]["rms"]
+    difference = checked(forged).difference
+    assert str(difference) == f"movement[0].rms: the file says 9.0; it is {rms}."
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("no notes", "notes: the file says a list of 0; it is a list of {n_notes}."),
+        ("a removed key", "movement[0].rms: the file says nothing; it is 0."),
+        ("an unknown key", 'signature: the file says "mine"; it is nothing.'),
+        (
+            "a version",
+            'embaudit_version: the file says "0.0.1"; it is "{version}"; '
+            "verify it with the version that wrote it.",
+        ),
+    ],
+)
+def test_a_difference_is_described_by_its_place_and_both_values(
+    record, checked, name, sentence
+):
+    forged = copy.deepcopy(record)
+    FORGED[name](forged)
+    expected = sentence.format(n_notes=len(record["notes"]), version=ea.__version__)
+    assert str(checked(forged).difference).startswith(expected)
 
 
 WRONG = {
-    "n_pairs": [10**12, -1, "many", 2.5, True, 10**400], "n_lists": [0, 10**9], "n_gauges": [10**6],
-    "n_neighbours": ["10", -1], "n_starts": [-1], "n_steps": [-1],
-    "max_condition": [0.5, "2", None, float("nan")], "groups": ["linear", ["none"], [3], None, {"linear": 1}],
-    "roles": [3, ["diagonal"], [], "right"], "role": [3, "north"], "show": ["film 3", ["no such film"], None],
-    "objective": [3, "joy"], "soft_cap": ["3", -1.0], "normalised": ["yes", 1, None], "hull": ["yes", 1, None], "quick": ["very", None],
+    "n_pairs": [10**12, -1, "many", 2.5, True, 10**400],
+    "n_lists": [0, 10**9],
+    "n_gauges": [10**6],
+    "n_neighbours": ["10", -1],
+    "n_starts": [-1],
+    "n_steps": [-1],
+    "max_condition": [0.5, "2", None, float("nan")],
+    "groups": ["linear", ["none"], [3], None, {"linear": 1}],
+    "roles": [3, ["diagonal"], [], "right"],
+    "role": [3, "north"],
+    "show": ["film 3", ["no such film"], None],
+    "objective": [3, "joy"],
+    "soft_cap": ["3", -1.0],
+    "normalised": ["yes", 1, None],
+    "hull": ["yes", 1, None],
+    "quick": ["very", None],
     "by": ["revision", 3],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -421,51 +453,49 @@ def test_every_equivalent_model_of_an_audit_is_made_by_its_name(model):
         )
 
 
-def test_the_command_writes_a_model_of_an_audit(embaudit):
+@pytest.fixture
+def audited_files(embaudit):
+    """Write a model, its audit and another model into the current folder."""
     ea.save(MODEL, "m.npz")
     ea.save(MODEL.replace(right=ITEMS * 2), "other.npz")
-    assert (
-        embaudit(
-            "audit", "m.npz", "--n-gauges", 1, "--n-steps", 1, "--json", "a.json"
-        ).code
-        == 0
-    )
-    made = embaudit(
-        "gauge", "m.npz", "--from", "a.json", "--name", "linear 1", "--out", "g.npz"
-    )
-    assert (made.code, made.out.startswith("linear 1, condition number 2: ")) == (
-        0,
-        True,
-    )
-    np.testing.assert_allclose(ea.load("g.npz").scores(), MODEL.scores(), atol=1e-12)
-    assert not np.allclose(ea.load("g.npz").right, ITEMS)
-    for words, said in {
+    small = ("--n-gauges", 1, "--n-steps", 1)
+    audit = embaudit("audit", "m.npz", *small, "--json", "a.json")
+    assert audit.code == 0
+
+
+@pytest.mark.usefixtures("audited_files")
+def test_the_command_writes_a_model_of_an_audit(embaudit):
+    chosen = ("--from", "a.json", "--name", "linear 1")
+    written = embaudit("gauge", "m.npz", *chosen, "--out", "g.npz")
+    assert written.code == 0
+    assert written.out.startswith("linear 1, condition number 2: ")
+    model = ea.load("g.npz")
+    np.testing.assert_allclose(model.scores(), MODEL.scores(), atol=1e-12)
+    assert not np.allclose(model.right, ITEMS)
+
+
+@pytest.mark.usefixtures("audited_files")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("m.npz --from a.json --name 'linear 2'", "the nearest one is linear 1."),
+        ("m.npz --from a.json", "--from and --name must be given together"),
+        ("m.npz --name 'linear 1'", "--from and --name must be given together"),
         (
-            "m.npz",
-            "--from",
-            "a.json",
-            "--name",
-            "linear 2",
-        ): "the nearest one is linear 1.",
-        ("m.npz", "--from", "a.json"): "--from and --name must be given together",
-        ("m.npz", "--name", "linear 1"): "--from and --name must be given together",
+            "m.npz --from a.json --name 'linear 1' --group linear",
+            "--from must be given without",
+        ),
         (
-            "m.npz",
-            "--from",
-            "a.json",
-            "--name",
-            "linear 1",
-            "--group",
-            "linear",
-        ): "--from must be given without",
-        (
-            "other.npz",
-            "--from",
-            "a.json",
-            "--name",
-            "linear 1",
-        ): "the model must be the audited model",
-        ("m.npz", "--from", "m.npz", "--name", "linear 1"): "the audit must be JSON",
-    }.items():
-        refused = embaudit("gauge", *words, "--out", "h.npz")
-        assert (refused.code, said in refused.err, refused.out) == (2, True, "")
+            "other.npz --from a.json --name 'linear 1'",
+            "the model must be the audited model",
+        ),
+        ("m.npz --from m.npz --name 'linear 1'", "the audit must be JSON"),
+    ],
+)
+def test_the_command_refuses_a_model_that_an_audit_does_not_have(
+    embaudit, arguments, message
+):
+    refused = embaudit("gauge", *shlex.split(arguments), "--out", "h.npz")
+    assert refused.code == 2
+    assert message in refused.err
+    assert refused.out == ""
