@@ -101,7 +101,8 @@ def break_claim(
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> free = FactorModel.from_user_item(rng.standard_normal((4, 2)), rng.standard_normal((5, 2)))
+    >>> users, items = rng.standard_normal((4, 2)), rng.standard_normal((5, 2))
+    >>> free = FactorModel.from_user_item(users, items)
     >>> break_claim(free).found
     True
     >>> break_claim(free.replace(link="cosine")).found
@@ -221,7 +222,7 @@ def _rounding(before: FactorModel, after: FactorModel) -> float:
 
 
 class _System:
-    """The equations of equal predictions, in one vector of all factors and free biases."""
+    """The equations of equal predictions in one vector of factors and free biases."""
 
     def __init__(self, model: FactorModel, role: SideName) -> None:
         """List all factors and free biases in one vector, and the predictions that

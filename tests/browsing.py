@@ -21,7 +21,16 @@ HOSTILE = [
     'O\'Neill & "Co"',
 ]
 PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
-LOADED = r"""(src|href|action|data)=["'](?!#|data:image/svg\+xml;base64,)|url\(|@import|https?:|//[a-z]+\."""
+LOADED = "|".join(
+    [
+        # Attributes with an address, unless it is in the page or an embedded image.
+        r"""(src|href|action|data)=["'](?!#|data:image/svg\+xml;base64,)""",
+        r"url\(",
+        "@import",
+        "https?:",
+        r"//[a-z]+\.",
+    ]
+)
 """Matches anything that makes a page load a file; embedded images load nothing."""
 
 

@@ -87,7 +87,7 @@ def told():
 
 @pytest.fixture(scope="session")
 def shared_data() -> Callable[[str], Path]:
-    """Return a function that finds a real input, or skips the test where it is absent."""
+    """Return a function that finds a real input, or skips the test if it is absent."""
 
     def find(name: str) -> Path:
         path = SHARED_DATA / name
@@ -108,7 +108,7 @@ def screen(snapshot):
 
 @pytest.fixture(scope="session")
 def drawn_heads() -> Path:
-    """Return the folder of the heads that this project drew: one alarms, one is quiet."""
+    """Return the folder of two synthetic heads: only one of them raises findings."""
     return Path(__file__).parents[1] / "data" / "heads"
 
 

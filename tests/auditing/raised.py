@@ -810,7 +810,7 @@ def cases() -> dict[str, Evidence]:
 
 
 def of_truth_table(codes: set[str]) -> list[Finding]:
-    """Return findings of some codes, each of the first model of the table that has it."""
+    """Return the findings of some codes, each of the first model that has it."""
     found = []
     for code in sorted(codes):
         rows = (row for row in TRUTH_TABLE.values() if code in row.findings)

@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_does_not(model):
 def test_cosines_that_the_product_penalty_leaves_free_are_an_issue_for_any_sample(
     options,
 ):
-    """The answer follows from the training, even if no gauge that was drawn moves them."""
+    """The answer follows from the training, even if no random gauge moves cosines."""
     options = {"n_gauges": 1, "n_starts": 0} | options
     result = audit(stretched_model(objective="product"), **options)
     assert codes(result) == ["EMB101"]
@@ -75,7 +75,7 @@ def test_balanced_factors_declared_as_trained_with_decay_are_reported_as_emb103(
 
 
 def test_rescaled_factors_declared_as_trained_with_decay_are_reported_as_emb104():
-    """Weight decay leaves balanced factors; one column of these is three times as long."""
+    """Weight decay leaves balanced factors; here one column is three times as long."""
     rescale = ea.Gauge.diagonal([1, 1, 1, 1, 3])
     rescaled = rescale.act(ea.at_exponent(stretched_model(), 0.5)).replace(
         objective="factors"

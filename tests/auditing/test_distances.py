@@ -43,7 +43,7 @@ def test_hyperbolic_scores_fall_with_the_hyperbolic_distance():
 
 
 def test_a_shift_makes_two_rows_opposite_and_keeps_their_distance():
-    """Rows (1, 1) and (1, 3) have the cosine 2/√5; less their midpoint (1, 2) it is −1."""
+    """Rows (1, 1) and (1, 3) have the cosine 2/√5; less their midpoint it is −1."""
     model = FactorModel.from_vectors([[1.0, 1.0], [1.0, 3.0]], compared="distance")
     gauge = ea.gauges.Gauge.translation(2, right=[-1.0, -2.0])
     other = gauge.act(model)
@@ -179,7 +179,7 @@ def test_a_stored_table_keeps_how_it_is_compared(tmp_path, model, link):
 
 @pytest.fixture
 def screen(embaudit, tmp_path):
-    """Return a function that audits the stored rows and joins the lines of the screen."""
+    """Return a function that audits the rows and returns the screen as one line."""
     np.save(tmp_path / "v.npy", ROWS)
 
     def run(*options):

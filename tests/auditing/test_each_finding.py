@@ -76,7 +76,7 @@ VISIT = (equal(), moved(mean_abs=0.2))
 
 @dataclass(frozen=True)
 class Expected:
-    """What raises a finding, what it then is, and what comes near without raising it."""
+    """A model that raises a finding, the finding, and a similar model without it."""
 
     severity: str
     kind: Kind

@@ -25,7 +25,10 @@ LINEAR = (
     "rows that are not parallel any cosine "
     "between -1 and 1."
 )
-SIGNS = "In one dimension {} cosines are signs, and no model of one dimension with the same predictions turns one{}."
+SIGNS = (
+    "In one dimension {} cosines are signs, "
+    "and no model of one dimension with the same predictions turns one."
+)
 PROVEN, UNDECIDED = Kind.PROVEN, Kind.UNDECIDED
 
 
@@ -55,9 +58,7 @@ def test_what_a_free_bias_lets_move():
                     assert found[role] == Freedom(True, PROVEN, LINEAR.format("score"))
                 else:
                     titles = {"right": "item-item", "left": "user-user"}[role]
-                    assert found[role] == Freedom(
-                        False, PROVEN, SIGNS.format(titles, "")
-                    )
+                    assert found[role] == Freedom(False, PROVEN, SIGNS.format(titles))
     assert (
         equivalence_class_of(biased(LINE, "left", "right"), ["cross"])
         .freedom["cross"]

@@ -1,4 +1,4 @@
-"""Audits of heads: examples of the paper, real and trained heads, and misleading heads."""
+"""Audits of heads: examples of the paper, real, trained and misleading heads."""
 
 from __future__ import annotations
 

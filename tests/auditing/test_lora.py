@@ -1,4 +1,4 @@
-"""The audit of a low-rank adapter: figures against dense updates, remarks and refusals."""
+"""Audits of low-rank adapters: figures against dense updates, remarks and refusals."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_what_no_prediction_sees_is_removed_from_the_sides_that_hold_it(skewed):
     assert without_unseen(probe, []) == ()
 
 
-def test_what_a_penalty_would_choose_is_the_balanced_model_with_counts_where_they_weigh():
+def test_a_penalty_chooses_the_model_balanced_with_the_counts_that_weigh_it():
     model = random_model(
         0, n=25, p=20, k=3, scales=([3, 1, 0.5], 1), objective="factors"
     )

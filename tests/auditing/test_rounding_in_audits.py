@@ -1,4 +1,4 @@
-"""The output of an audit does not depend on the last bits of the numbers of the model."""
+"""The output of an audit does not depend on the last bits of the stored numbers."""
 
 from __future__ import annotations
 

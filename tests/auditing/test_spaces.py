@@ -1,4 +1,4 @@
-"""Two spaces in one table are found if they are mixed, and are not reported otherwise."""
+"""Two spaces in one table are reported if they are mixed, and only then."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ OWN_TABLE = "needs a separate table for the head"
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    """Return a function that writes tensors and a configuration, and returns their folder."""
+    """Return a function that writes a checkpoint and returns its folder."""
 
     def write(tensors, **config):
         save_file(tensors, tmp_path / "model.safetensors")
@@ -86,7 +86,8 @@ def test_an_equivalent_head_is_said_to_need_a_separate_table(
     assert f"also the input embeddings ({because})" in notes(found)["tied"]
     assert OWN_TABLE in found.verdict
     assert found.answer.because.endswith(
-        "get another nearest label (if the head gets a table separate from the input embeddings)"
+        "get another nearest label "
+        "(if the head gets a table separate from the input embeddings)"
     )
 
 

@@ -23,7 +23,7 @@ ABOUT_ROWS = {
 
 
 def codes_about_rows(model):
-    """Return the findings about the rows of both sides, without the rest of an audit."""
+    """Return the findings about the rows of both sides, without a whole audit."""
     traits = [
         traits_of(model, side, rng=np.random.default_rng(0)) for side in model.sides
     ]

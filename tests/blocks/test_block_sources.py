@@ -65,10 +65,8 @@ def test_a_pattern_of_names_joins_tensors_to_one_block(
 def test_patterns_that_match_nothing_are_refused_or_noted(
     pair: tuple[Arrays, Arrays],
 ) -> None:
-    with pytest.raises(
-        InputError,
-        match=r"patterns that match names; got 'foo\*'; the names are 'emb.weight', ",
-    ):
+    message = r"patterns that match names; got 'foo\*'; the names are 'emb.weight', "
+    with pytest.raises(InputError, match=message):
         block_cosines(*pair, "foo*")
     assert "no name matches 'foo*'" in block_cosines(*pair, "foo*,conv").notes
     assert block_cosines(*pair, "conv*").notes == ()
@@ -286,16 +284,15 @@ def test_damaged_and_absent_files_are_refused(tmp_path: Path) -> None:
         InputError, match=r"the input must be a file that exists; got .*absent.npz"
     ):
         block_cosines(tmp_path / "absent.npz", tmp_path / "a.npz")
+    path = tmp_path / "a.npz"
+    message = r"a in .*a.npz must be a whole array; it is not \(Bad CRC-32 for file"
     for save in (np.savez_compressed, np.savez):
-        save(tmp_path / "a.npz", a=np.arange(1000.0))
-        broken = bytearray((tmp_path / "a.npz").read_bytes())
+        save(path, a=np.arange(1000.0))
+        broken = bytearray(path.read_bytes())
         broken[400:420] = bytes(20)
-        (tmp_path / "a.npz").write_bytes(broken)
-        with pytest.raises(
-            InputError,
-            match=r"a in .*a.npz must be a whole array; it is not \(Bad CRC-32 for file",
-        ):
-            block_cosines(tmp_path / "a.npz", {"a": np.ones(1000)})
+        path.write_bytes(broken)
+        with pytest.raises(InputError, match=message):
+            block_cosines(path, {"a": np.ones(1000)})
 
 
 # --- arrays that stand alone ---

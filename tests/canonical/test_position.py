@@ -1,4 +1,4 @@
-"""Gauge positions: recovered exponents, distances against their definition, and words."""
+"""Gauge positions: exponents, distances against their definition, and sentences."""
 
 from __future__ import annotations
 

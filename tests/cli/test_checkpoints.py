@@ -153,8 +153,13 @@ def test_a_file_of_llama_cpp_is_audited_as_the_checkpoint_is(embaudit, folder):
         Path("m.gguf"), tensors, kinds="F32", tokens=[f"t{i}" for i in range(40)], **RMS
     )
     result = embaudit("audit", "m.gguf", *FEW, "--json", "a.json", "--fail-on", "issue")
-    said = "final norm: output_norm.weight (RMSNorm, which stretches some axes 10 times as much as others), by the architecture llama of its metadata; --norm none "
-    assert (result.code, result.err) == (1, f"{said}reads the head without it.\n")
+    note = (
+        "final norm: output_norm.weight "
+        "(RMSNorm, which stretches some axes 10 times as much as others), "
+        "by the architecture llama of its metadata; "
+        "--norm none reads the head without it.\n"
+    )
+    assert (result.code, result.err) == (1, note)
     embaudit("audit", folder, *FEW, "--json", "b.json")
     one, other = (json.loads(Path(name).read_text()) for name in ("a.json", "b.json"))
     apart = [

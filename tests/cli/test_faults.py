@@ -254,7 +254,8 @@ def test_a_pipe_is_refused_as_an_input_at_once(embaudit, tmp_path):
 
 WAITING = """
 import signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell switches off for what it runs behind it
+# A shell switches this handler off for commands in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pathlib import Path
 from embaudit.cli import main
 import embaudit.cli.compare, embaudit.comparison
@@ -262,7 +263,8 @@ def wait(*_, **__):
     print("ready", flush=True)
     time.sleep(60)
 embaudit.comparison.compare = wait
-sys.argv = ["embaudit", "compare", "model.npz", "model.npz", "--by-row", "--json", "out.json", "--quiet"]
+sys.argv = ["embaudit", "compare", "model.npz", "model.npz", "--by-row"]
+sys.argv += ["--json", "out.json", "--quiet"]
 main()
 """
 

@@ -80,7 +80,8 @@ PRINTED = [
     ),
     (
         "simpson cases.csv --x x --y y --groups coin --n-permutations 9",
-        "Grouping by coin does not reverse, remove or uncover the association: over all",
+        "Grouping by coin does not reverse, remove or uncover the association: "
+        "over all",
     ),
 ]
 

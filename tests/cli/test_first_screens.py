@@ -111,7 +111,7 @@ def test_the_first_line_shortens_a_long_path_and_keeps_the_shape(embaudit, tmp_p
 
 
 def test_labels_that_can_lead_are_told_only_if_the_audit_is_asked(embaudit, tmp_path):
-    """Three labels are corners of a triangle; the fourth is its centre and never leads."""
+    """Three labels are corners of a triangle; the fourth, its centre, never leads."""
     corners = np.array([[3.0, 0.0], [-1.5, 2.5], [-1.5, -2.5]])
     rows = np.vstack([corners, corners.mean(axis=0)])
     path = tmp_path / "head.npz"

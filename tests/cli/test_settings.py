@@ -87,7 +87,7 @@ def test_a_pyproject_without_settings_changes_nothing(embaudit):
 def test_settings_hold_below_their_folder_and_options_override_them(
     embaudit, name, table, monkeypatch
 ):
-    """EMB101 is an issue of this model, so the gate stops unless an option says never."""
+    """EMB101 is an issue of this model, so the gate stops without --fail-on never."""
     head = f"[{table}]\n" if table else ""
     file = Path.cwd() / name
     file.write_text(f'{head}fail-on = "issue"\nn-gauges = 1\n')

@@ -59,7 +59,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Write a model of each kind, and beside them an `embaudit` that prints what the shell passes it."""
+    """Write a model of each kind, and an `embaudit` that prints its arguments."""
     place = tmp_path_factory.mktemp("models")
     draw = np.random.default_rng(0)
     users, items, texts = (
@@ -116,7 +116,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def shell(folder, embaudit, monkeypatch):
-    """Return a function that runs a line as a shell of that folder splits it and returns what it prints."""
+    """Return a function that runs a line in a shell in that folder and returns the
+    arguments.
+    """
     environment = {
         **os.environ,
         "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]),
@@ -172,9 +174,8 @@ def test_every_suggested_command_runs_and_repeats_what_was_typed(kind, shell):
 def test_sides_have_the_names_that_were_typed_on_screens_pages_and_in_json(
     shell, folder
 ):
-    shown = shell(
-        f"embaudit audit {CLIP} {SMALL} --link identity --full --out clip.html --json clip.json"
-    )
+    outputs = "--out clip.html --json clip.json"
+    shown = shell(f"embaudit audit {CLIP} {SMALL} --link identity --full {outputs}")
     page = text_of(
         (folder / "clip.html").read_text().split("</style>")[1].split("<script")[0]
     )

@@ -18,7 +18,9 @@ COMMANDS = {
     "blocks": "blocks x.npz y.npz",
     "compare": "compare model.npz other.npz",
     "evaluate": "evaluate model.npz --items films.csv --truth kind",
-    "simpson": "simpson cases.csv --x x --y y --groups ward --min-size 2 --n-permutations 9",
+    "simpson": (
+        "simpson cases.csv --x x --y y --groups ward --min-size 2 --n-permutations 9"
+    ),
 }
 TITLES = {
     "audit": "### embaudit: model.npz",

@@ -90,7 +90,7 @@ def test_the_ranking_overlap_is_the_share_of_the_best_items_that_stay():
 def test_an_item_that_ties_counts_by_its_chance_only_if_many_more_items_tie(
     n_tied, overlap
 ):
-    """One user has eight items. In the second model, the best ones have equal scores."""
+    """One user has eight items. In the second model, the best have equal scores."""
     scores = np.arange(8.0, 0, -1)[:, None]
     before = FactorModel.from_user_item(np.ones((1, 1)), scores)
     tied = scores.copy()

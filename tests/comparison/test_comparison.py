@@ -166,7 +166,7 @@ def _identity(group, k):
 
 
 def assert_rotation_is_best(fit, rows):
-    """No other rotation or reflection, at any scale, brings unit-weighted rows nearer."""
+    """No rotation or reflection, at any scale, brings unit-weighted rows nearer."""
     target = sum(
         x.T @ y / np.linalg.norm(x) / np.linalg.norm(y) for x, y in rows.values()
     )
@@ -341,7 +341,7 @@ def test_a_gauge_that_explains_two_points_is_not_called_none():
 
 
 def test_a_gauge_that_spoils_the_other_side_explains_nothing():
-    """Only items are stretched, so that a gauge which does the same moves users away."""
+    """Only items are stretched, so a gauge that stretches them moves the users away."""
     p, q = pair()
     found = compare(user_item(p, q), user_item(p, q * [1, 2, 4, 1, 3]))
     users, items = found.changes.values()

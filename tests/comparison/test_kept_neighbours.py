@@ -36,7 +36,7 @@ def with_tie(n_above: int, n_tied: int) -> np.ndarray:
 
 
 def listed_shares(angles: np.ndarray, length: int) -> np.ndarray:
-    """Return for each row the share of all orders of tied rows in which it is listed."""
+    """Return per row the share of all orders of tied rows in which it is listed."""
     last = np.sort(angles)[length - 1]
     above = np.flatnonzero(angles < last)
     tied = np.flatnonzero(angles == last)

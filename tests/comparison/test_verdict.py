@@ -254,7 +254,8 @@ def test_rows_of_more_columns_than_rows_are_compared_as_they_are_stored(kind):
         (vectors(3 * ITEMS), "only by one scale for all dimensions (items are 3 times"),
         (
             vectors(3 * ITEMS @ ROTATION),
-            "a rotation of the axes and one scale for all dimensions (items are 3 times",
+            "a rotation of the axes and one scale for all dimensions "
+            "(items are 3 times",
         ),
         (vectors(ITEMS @ ROTATION), "differ only by a rotation of the axes; no cosine"),
     ],

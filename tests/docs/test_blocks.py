@@ -182,10 +182,8 @@ def test_every_file_of_settings_is_one(page, folder, typed):
             )
         Path("embaudit.toml").write_text(block.text)
         np.save("vectors.npy", np.random.default_rng(0).standard_normal((20, 3)))
-        typed(
-            "embaudit audit vectors.npy --n-gauges 1 --quiet --fail-on never --objective none",
-            "",
-        )
+        options = "--n-gauges 1 --quiet --fail-on never --objective none"
+        typed(f"embaudit audit vectors.npy {options}", "")
 
 
 def test_there_is_no_block_that_no_test_runs():

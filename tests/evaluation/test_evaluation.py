@@ -319,7 +319,7 @@ def test_the_separator_of_labels_is_what_leaves_fewer_labels_than_texts(
 
 @pytest.mark.parametrize("separator", ["|", ", ", ";"])
 def test_the_separator_of_labels_does_not_change_an_evaluation(separator):
-    """Of four kinds of 10 items, two share a label with 29 others of 39, two with 19."""
+    """Items of two kinds share a label with 29 of the 39 others, the rest with 19."""
     cells = [("Drama", "Comedy"), ("Drama",), ("Comedy", "War"), ("War",)]
     labels = [separator.join(cell) for cell in cells] * 10
     items = np.random.default_rng(0).normal(size=(40, 3))

@@ -1,4 +1,4 @@
-"""Evaluation of similarities by held-out interactions, against plain loops and by laws."""
+"""Similarities judged by held-out interactions, against plain loops and by laws."""
 
 from __future__ import annotations
 
@@ -233,7 +233,8 @@ def test_metrics_are_flat_finite_numbers_under_names_that_trackers_take():
     [
         (
             {},
-            "the relations to judge by must be given as truth or as interactions; got neither",
+            "the relations to judge by must be given as truth or as interactions; "
+            "got neither",
         ),
         ({"interactions": 3}, "interactions must be a path or a data frame; got int"),
         ({"interactions": "none.csv"}, "none.csv"),

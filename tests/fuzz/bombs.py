@@ -1,4 +1,4 @@
-"""Small files that claim, or unpack to, far more data than a machine can hold or read."""
+"""Small files that claim, or unpack to, far more data than a machine can hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways to damage a file: truncation, random changes, and changes that know the format."""
+"""Ways to damage a file: truncation, random changes, and changes within a format."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def _npy(whole: bytes, draw: np.random.Generator) -> bytes:
 
 
 def _archive(whole: bytes, draw: np.random.Generator) -> bytes:
-    """Change, drop, rename or repeat a member of an archive, whose checksums are right."""
+    """Change, drop, rename or repeat a member of an archive with right checksums."""
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         members = [
             (one.filename, one.compress_type, archive.read(one))

@@ -405,7 +405,7 @@ def _others() -> list[Seed]:
 
 
 def _sqlite_vec(path: Path) -> None:
-    """Write two chunks of vectors with titles, some longer than what lies in a chunk."""
+    """Write two chunks of vectors with titles, some too long to stand in a chunk."""
     rows = np.tile(RIGHT, (3, 1)).astype(np.float32)
     titles = [f"Film {'of the year ' * (row % 2)}{row}" for row in range(len(rows))]
     columns = "id text primary key, v float[{width}] distance_metric=cosine, title text"

@@ -39,7 +39,11 @@ def limit():
 
 with open("stdout", "wb") as out, open("stderr", "wb") as error:
     child = subprocess.Popen(
-        sys.argv[1:], stdin=subprocess.DEVNULL, stdout=out, stderr=error, preexec_fn=limit
+        sys.argv[1:],
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=error,
+        preexec_fn=limit,
     )
     timer = threading.Timer(300, child.kill)
     timer.start()

@@ -511,8 +511,8 @@ def test_overflow_in_float32_is_refused() -> None:
     """Otherwise the overflow would produce inf, which a later check would report as bad
     input.
     """
-    sentence = r"^moved factors must be within the range of float32; got 1\.0e\+40; store the model"
-    with pytest.raises(InputError, match=sentence):
+    rule = "moved factors must be within the range of float32"
+    with pytest.raises(InputError, match=rf"^{rule}; got 1\.0e\+40; store the model"):
         ENLARGING_GAUGE.act(LARGE_FLOAT32_MODEL)
 
 

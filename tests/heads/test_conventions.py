@@ -1,4 +1,4 @@
-"""Equivalent forms of a head behind a final norm, which have different label cosines."""
+"""Equivalent forms of a head after a final norm, with different label cosines."""
 
 from __future__ import annotations
 

@@ -108,7 +108,10 @@ def test_rows_left_at_zero_stop_the_release_until_somebody_accepts_them(
     save(trained(2, zero=[3, 4]), "today.npz")
     audit, compare, verify = project()
     assert (audit.code, compare.code, verify.code) == (1, 1, 0)
-    last = "gate: stops at EMB201 items (tip, new: always stops); not counted: EMB101 items (issue, known)"
+    last = (
+        "gate: stops at EMB201 items (tip, new: always stops)"
+        "; not counted: EMB101 items (issue, known)"
+    )
     assert audit.out.splitlines()[-1] == last
     assert last in RECIPE
     assert ET.fromstring(Path("today.xml").read_text()).get("failures") == "1"

@@ -419,7 +419,7 @@ def test_a_value_of_a_wrong_type_is_refused_in_one_sentence(call):
 
 
 def numbers_near_limits(call, parameter):
-    """Return the numbers that a parameter is tried with; none if it takes no numbers."""
+    """Return the numbers to try a parameter with; none if it takes no numbers."""
     example = CALLS[call].get(parameter.name, parameter.default)
     types = annotation_of(parameter).split()
     for kind, numbers in NEAR_LIMITS.items():

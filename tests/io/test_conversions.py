@@ -198,7 +198,8 @@ def test_the_line_takes_the_weights_from_where_they_are(
     )
     assert advice(path) == (
         "import safetensors.torch, torch; "
-        f"state = torch.load({str(path)!r}, map_location='cpu', weights_only=True){part}; "
+        f"state = torch.load({str(path)!r}, map_location='cpu', weights_only=True)"
+        f"{part}; "
         "safetensors.torch.save_file({k: v.contiguous().clone() for k, v in "
         "state.items() if torch.is_tensor(v)}, 'model.safetensors')"
     )
@@ -305,9 +306,11 @@ def test_strange_pickles_are_refused_in_one_sentence(
 # Checkpoints in parts
 
 PARTS = (
-    "import glob, safetensors.torch, torch; state = {{k: v for part in sorted(glob.glob({parts!r})) for k, v in "
-    "torch.load(part, map_location='cpu', weights_only=True).items()}}; safetensors.torch.save_file({{k: "
-    "v.contiguous().clone() for k, v in state.items()}}, {out!r})."
+    "import glob, safetensors.torch, torch; "
+    "state = {{k: v for part in sorted(glob.glob({parts!r})) for k, v in "
+    "torch.load(part, map_location='cpu', weights_only=True).items()}}; "
+    "safetensors.torch.save_file("
+    "{{k: v.contiguous().clone() for k, v in state.items()}}, {out!r})."
 )
 """Advice for a checkpoint in parts; `tests/peers` runs it."""
 

@@ -89,10 +89,9 @@ def test_other_vectors_than_those_given_are_refused(
     index.add(X)
     path = tmp_path / "i.faiss"
     faiss.write_index(index, str(path))
-    with pytest.raises(
-        InputError,
-        match=f"with ids or without.; got {name} of 160; save the vectors that were added to",
-    ):
+    refused = f"with ids or without.; got {name} of 160"
+    advice = "save the vectors that were added to"
+    with pytest.raises(InputError, match=f"{refused}; {advice}"):
         load(path)
     empty = faiss.IndexIVFFlat(faiss.IndexFlatL2(X.shape[1]), X.shape[1], 2)
     empty.is_trained, empty.ntotal = True, 3

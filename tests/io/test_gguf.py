@@ -134,10 +134,9 @@ def test_an_encoder_has_no_head(
     tmp_path: Path, name: str, said: dict[str, Any]
 ) -> None:
     path = gguf_file(tmp_path / "m.gguf", TIED, architecture=name, **said)
-    assert (
-        "for it is an encoder; got only token_embd.weight; name its head with weight=NAME, or read"
-        in refused(path)
-    )
+    message = refused(path)
+    assert "for it is an encoder; got only token_embd.weight; name its" in message
+    assert "name its head with weight=NAME, or read" in message
     np.testing.assert_array_equal(
         load(path, kind="vectors", weight="token_embd.weight").right, W
     )
@@ -266,10 +265,9 @@ def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:
     path.write_bytes(
         header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128)
     )
-    assert (
-        "a whole model; got one part of 3; merge them with `llama-gguf-split --merge`, or name"
-        in refused(path)
-    )
+    message = refused(path)
+    assert "a whole model; got one part of 3; merge them" in message
+    assert "merge them with `llama-gguf-split --merge`, or name" in message
     assert load(path, weight="token_embd.weight").n_right == 2
     path.write_bytes(
         path.read_bytes().replace(said, text("split.count") + struct.pack("<IH", 2, 1))

@@ -231,7 +231,8 @@ LORA = {f"base_model.model.lm_head.lora_{x}.default.weight": PLACES for x in "AB
                 "base_model.model.lm_head.base_layer.weight": WORDS,
                 **LORA,
             },
-            "base_model.model.lm_head.base_layer.weight, which changes it; merge the adapters",
+            "base_model.model.lm_head.base_layer.weight, which changes it; "
+            "merge the adapters",
         ),
         (
             {"score.weight": PLACES, "score.modules_to_save.default.weight": PLACES},
@@ -242,11 +243,13 @@ LORA = {f"base_model.model.lm_head.lora_{x}.default.weight": PLACES for x in "AB
                 "fc.weight": PLACES,
                 "decoder.weight": WORDS[:, :1] @ np.ones((1, 5), np.float32),
             },
-            "its last layer; got fc.weight (5, 3), whose outputs decoder.weight takes; name it with weight",
+            "its last layer; got fc.weight (5, 3), whose outputs decoder.weight takes; "
+            "name it with weight",
         ),
         (
             {"linear.weight": np.ones((8, 1), np.float32), "factors.weight": WORDS},
-            "rows of labels; got linear.weight (8, 1), one number for each row of factors.weight",
+            "rows of labels; got linear.weight (8, 1), "
+            "one number for each row of factors.weight",
         ),
         (
             {"linear.weight": np.ones((1, 8), np.float32), "factors.weight": WORDS},

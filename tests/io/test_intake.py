@@ -118,18 +118,14 @@ def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
         file, _, column = name.partition(":")
         found = read_ids(tmp_path / file, 2, column=column or None)
         assert found.tolist() == expected
+    message = "must be a file of 3 item ids, one per row; got 2; check that it is of"
     for name in ("b.csv", "c.npy"):
-        with pytest.raises(
-            InputError,
-            match="must be a file of 3 item ids, one per row; got 2; check that it is of",
-        ):
+        with pytest.raises(InputError, match=message):
             read_ids(f"{tmp_path / name}", 3)
     path = npz(tmp_path, P=P, Q=Q, names=np.array(list("abcdefg")))
     assert read(path, id_array="names").model.right_ids.tolist() == list("abcdefg")
-    with pytest.raises(
-        InputError,
-        match=r"got names \(7,\), one value for each entity of Q; name it with id_array='names'",
-    ):
+    unused = r"got names \(7,\), one value for each entity of Q"
+    with pytest.raises(InputError, match=f"{unused}; name it with id_array='names'"):
         read(path)
 
 

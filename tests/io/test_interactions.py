@@ -1,4 +1,4 @@
-"""Interactions: all customary tables give the same matrix, and an error names its line."""
+"""Interactions: all customary tables give one matrix, and an error names its line."""
 
 from __future__ import annotations
 

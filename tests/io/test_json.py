@@ -287,7 +287,8 @@ def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
             "one table of vectors; got 2 tables: items, users; write each to a file",
         ),
         (
-            '{"users": {"a": [1], "b": [2]}, "x": {"items": {"a": [3], "b": [4]}, "n": 3}}',
+            '{"users": {"a": [1], "b": [2]}, '
+            '"x": {"items": {"a": [3], "b": [4]}, "n": 3}}',
             "one table of vectors; got 2 tables: users, x.items; write each to a file",
         ),
         # Shapes of arrays are no vectors.

@@ -20,7 +20,8 @@ A, B = np.arange(5.0), np.arange(7.0)
 
 
 def sentence(array: str, why: str, ways: str) -> str:
-    return f"every array of the state dictionary that could matter must be named or left out; got {array}, {why}; {ways}."
+    arrays = "every array of the state dictionary that could matter"
+    return f"{arrays} must be named or left out; got {array}, {why}; {ways}."
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,8 @@ def sentence(array: str, why: str, ways: str) -> str:
             sentence(
                 "item_intercept (7,)",
                 "one value for each entity of Q",
-                "name it with bias='item_intercept', or leave it out with ignore='item_intercept'",
+                "name it with bias='item_intercept', "
+                "or leave it out with ignore='item_intercept'",
             ),
         ),
         (

@@ -66,7 +66,8 @@ def test_a_norm_may_be_named_or_left_out(tmp_path):
         ({"norm": "model.nrom"}, "norm must be the name of a tensor of "),
         (
             {"norm": "lm_head.weight"},
-            "the norm lm_head.weight must be one number per dimension; got shape (9, 4)",
+            "the norm lm_head.weight must be one number per dimension; "
+            "got shape (9, 4)",
         ),
         (
             {"norm_kind": "batch"},
@@ -204,8 +205,10 @@ def test_the_logits_are_those_of_the_network(tmp_path):
 def test_a_file_that_is_no_checkpoint_has_none(tmp_path):
     np.savez(tmp_path / "head.npz", W=HEAD)
     assert load(tmp_path / "head.npz", norm="none", kind="head").final_norm is None
-    said = r"norm must be omitted unless the model is a checkpoint in safetensors or GGUF; got"
-    with pytest.raises(InputError, match=said):
+    rule = (
+        "norm must be omitted unless the model is a checkpoint in safetensors or GGUF"
+    )
+    with pytest.raises(InputError, match=f"{rule}; got"):
         load(tmp_path / "head.npz", norm="model.norm", kind="head")
 
 

@@ -24,6 +24,8 @@ USERS, ITEMS, A, B = (
 MODULE = "torch.nn.modules.module.Module"
 LINEAR = ("torch.nn.modules.linear.Linear", MODULE)
 SCORES = USERS @ ITEMS.T
+OTHER_SCORES = r"scores read from Net must be its own; got .* where its forward says"
+"""The refusal of a network that predicts other scores than its factors."""
 
 
 def unimplemented(_: Any, *inputs: Any) -> None: ...
@@ -52,10 +54,7 @@ def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(
     if fits:
         assert load(net, **options).link == LINKS["sigmoid"]
     else:
-        with pytest.raises(
-            InputError,
-            match=r"scores read from Net must be its own; got .* where its forward says",
-        ):
+        with pytest.raises(InputError, match=OTHER_SCORES):
             load(net, **options)
 
 
@@ -107,18 +106,15 @@ def test_example_inputs_show_what_a_network_of_batches_predicts(
 ) -> None:
     state = {"user_emb.weight": USERS, "item_emb.weight": ITEMS}
     net = Batched(state, TOWERS, lambda users, items: SCORES[users, items] + off)
-    with pytest.raises(
-        InputError,
-        match=r'got forward\(batch\), which was not compared; .* or say link="identity" if',
-    ):
+    message = (
+        r'got forward\(batch\), which was not compared; .* or say link="identity" if'
+    )
+    with pytest.raises(InputError, match=message):
         load(net)
     if fits:
         assert load(net, inputs=PAIRS).left_side is not None
     else:
-        with pytest.raises(
-            InputError,
-            match=r"scores read from Net must be its own; got .* where its forward says",
-        ):
+        with pytest.raises(InputError, match=OTHER_SCORES):
             load(net, inputs=PAIRS)
     assert load(net, link="identity").n_left == 6
     trains = Batched(
@@ -255,10 +251,8 @@ def test_dense_of_keras_that_is_no_head() -> None:
         InputError, match="must be labels, at least 2; got one; pass kind"
     ):
         load(dense("linear", ITEMS[:1].T, B[:1]))
-    with pytest.raises(
-        InputError,
-        match="activation of a Dense layer must be softmax, sigmoid or linear; got relu",
-    ):
+    message = "activation of a Dense layer must be softmax, sigmoid or linear; got relu"
+    with pytest.raises(InputError, match=message):
         load(dense("relu"))
 
 
@@ -418,7 +412,7 @@ def test_networks_that_leave_a_question_are_refused(
 
 
 def test_layers_that_forward_calls_by_keyword_alone_are_refused() -> None:
-    """torch gives hooks the positional arguments, so a layer called by keyword gets ()."""
+    """A hook of torch gets only positional arguments: (), if a layer has none."""
     hooks = []
 
     def register(hook: Any) -> Any:

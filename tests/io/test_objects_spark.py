@@ -75,11 +75,9 @@ def test_rows_of_spark_follow_their_ids() -> None:
 
 
 def test_other_scores_of_spark_are_refused() -> None:
+    message = "scores read from ALSModel must be its own; got .* its transform says"
     for wrong in (als(far=0.5), als(known=[1, 3, 7, 9])):
-        with pytest.raises(
-            InputError,
-            match=r"scores read from ALSModel must be its own; got .* its transform says",
-        ):
+        with pytest.raises(InputError, match=message):
             load(wrong)
     with pytest.raises(InputError, match="ALSModel without itemFactors"):
         load(imitation(ALS, userFactors=table(USER_IDS, USERS)))

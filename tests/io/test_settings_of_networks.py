@@ -1,4 +1,4 @@
-"""Settings of a network: a value of another type or range is refused where it counts."""
+"""Settings of a network: a value of another type or range is refused if it counts."""
 
 from __future__ import annotations
 

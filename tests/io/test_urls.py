@@ -1,4 +1,4 @@
-"""Models by URL are read like files, are named by their URL, and are opened by workers."""
+"""Models by URL are read like files, named by their URL, and opened by workers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def test_a_url_reads_as_its_file_does(elsewhere: Any, tmp_path: Path) -> None:
 
 
 def test_files_of_one_name_do_not_mix(elsewhere: Any, tmp_path: Path) -> None:
-    """Two URLs that end alike are two files, and a new state leaves the old one alone."""
+    """Two URLs with one file name are two files, and a new state does not replace an
+    old one.
+    """
     first, second = (load(elsewhere(k * ROWS, f"v{k}.npy")) for k in (1, 2))
     files = fsspec.filesystem("memory")
     for k in (1, 2):
@@ -82,8 +84,8 @@ def test_errors_name_the_url(elsewhere: Any, tmp_path: Path) -> None:
     harmed[5, 1] = np.nan
     url = elsewhere(harmed, "w.npy")
     sentence = (
-        f"{url}: item factors must be finite; got nan at row 5, column 1; repair or drop "
-        "that row."
+        f"{url}: item factors must be finite; got nan at row 5, column 1; "
+        "repair or drop that row."
     )
     with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
         load(url)
@@ -99,11 +101,13 @@ def test_errors_name_the_url(elsewhere: Any, tmp_path: Path) -> None:
     [
         (
             "nowhere://a/v.npy",
-            "the URL must be of a scheme that fsspec knows, such as s3, gs or https; got 'nowhere'.",
+            "the URL must be of a scheme that fsspec knows, such as s3, gs or https; "
+            "got 'nowhere'.",
         ),
         (
             "memory://none.npy",
-            "the input must be a file that exists; got memory://none.npy; check the URL.",
+            "the input must be a file that exists; got memory://none.npy; "
+            "check the URL.",
         ),
     ],
 )

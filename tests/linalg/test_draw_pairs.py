@@ -1,4 +1,4 @@
-"""Sampling of pairs without replacement, sums over all pairs, and confidence intervals."""
+"""Sampled pairs without replacement, sums over all pairs, and confidence intervals."""
 
 from __future__ import annotations
 

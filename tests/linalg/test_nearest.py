@@ -36,7 +36,7 @@ def cosine_matrix(x: np.ndarray) -> np.ndarray:
 def brute_force(
     x: np.ndarray, n: int
 ) -> tuple[list[list[int]], list[list[float]], list[float]]:
-    """Sort everything; only for inputs whose cosines are exact, so that ties are ties."""
+    """Sort all rows; only for inputs with exact cosines, whose ties are ties."""
     cosines = cosine_matrix(x)
     order = [
         sorted(range(len(x)), key=lambda j, row=row: (-row[j], j)) for row in cosines

@@ -301,7 +301,7 @@ def test_an_item_without_a_cosine_leaves_the_correlations_finite(
 
 
 def test_measuring_one_model_does_not_change_the_sample_of_the_next():
-    """A row that becomes zero makes the probe draw again, with the same seed each time."""
+    """If a row becomes zero, the probe draws again, with the same seed each time."""
     model = random_model(n=40, p=50, k=6)
     items = np.array(model.right)
     items[0] = [0, 0, 0, 0, 0, 1]

@@ -69,7 +69,7 @@ def test_two_updates_against_their_dense_matrices(shape, other_rank):
 
 @pytest.mark.parametrize("side", ["outputs", "inputs"])
 def test_the_deviation_by_chance_is_that_of_random_rotations(side):
-    """4,000 rotations: the standard deviation has an error of 1.1 %; the limit is 4 %."""
+    """Of 4,000 rotations the standard deviation errs by 1.1 %; the limit is 4 %."""
     n_outputs, n_inputs = (8, 12) if side == "outputs" else (12, 8)
     shared = pair(5, n_outputs, n_inputs, 2)
     b, a = pair(6, n_outputs, n_inputs, 2)

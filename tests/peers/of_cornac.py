@@ -35,7 +35,7 @@ def train(name: str, films: Films, **options: Any) -> Trained:
 
 
 def train_with_tensorflow(name: str, films: Films, **options: Any) -> Trained:
-    """Train where TensorFlow can be imported; the model itself holds arrays of NumPy."""
+    """Train if TensorFlow can be imported; the model itself holds arrays of NumPy."""
     data = data_of(films)
     options = {"k": 8, "max_iter": 3, **options}
     return scored(call_in_new_process(fit, name, data, options), data)

@@ -1,4 +1,4 @@
-"""Models of implicit: plain factors, with an item bias, and with biases on both sides."""
+"""Models of implicit: without a bias, with an item bias, and with biases on both."""
 
 from __future__ import annotations
 

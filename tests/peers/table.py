@@ -1,4 +1,4 @@
-"""The table of libraries in the documentation, as the last run of these tests found it."""
+"""The table of libraries in the documentation, as the last run of tests wrote it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ COLUMNS = {
 """What a test may say, and how the page heads it."""
 NO_PART = "–"
 MISSING = {
-    "lightfm": "its build stops with an error of its own; lightfm-next, which is maintained, stands in its place",
+    "lightfm": (
+        "its build stops with an error of its own; "
+        "lightfm-next, which is maintained, stands in its place"
+    ),
     "cornac LightGCN and NGCF": "they need DGL",
     "cornac COE": "it uses np.int, which NumPy has dropped",
     "lenskit HPF": "it needs hpfrec, which is not among its requirements",
@@ -48,7 +51,7 @@ class Row:
 
 
 def rows_of(mark: Any, callspec: Any, report: Any) -> Iterable[Row]:
-    """Return what a test says; of one with a peer among its parameters, of that peer."""
+    """Return the claim of a test, with the peer among its parameters if it has one."""
     said = dict(report.user_properties).get("held", "yes")
     outcome = {"passed": said, "failed": "NO"}.get(report.outcome) or _reason(report)
     peer = None if callspec is None else callspec.params.get("peer")

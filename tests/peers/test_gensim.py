@@ -1,4 +1,4 @@
-"""Models of gensim: vectors of words, contexts and documents, and the files of gensim."""
+"""Models and files of gensim: vectors of words, contexts and documents."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_a_dense_layer_that_gives_no_probabilities_is_refused(
 
 @pytest.fixture
 def two_tables(keras: Any) -> Callable[..., Any]:
-    """Return a function that builds a network with a table of users and one of items."""
+    """Return a function that builds a network with tables of users and items."""
 
     def build(*, normalize: bool = False, last: str | None = None) -> Any:
         item = keras.Input((1,), dtype="int32", name="item")

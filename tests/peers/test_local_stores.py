@@ -39,7 +39,7 @@ def digests(place: Path) -> dict[str, str]:
 
 
 def read_unchanged(place: Path, address: object, **options: Any) -> Reading:
-    """Read a table, and check that no byte of its store changes and that its header says the same."""
+    """Read a table, and check that its store is unchanged and its header agrees."""
     before = digests(place)
     seen = inspect(address, **options)
     reading = read(address, **options)
@@ -80,9 +80,9 @@ class Store:
     """Format, and beginning of its addresses."""
     library: str
     write: Callable[..., Path]
-    """Writes a store into a folder: `write(folder, table, metric)`, and deletes some rows."""
+    """Writes a store: `write(folder, table, metric)`, and deletes some rows."""
     metrics: dict[str, tuple[str, bool]]
-    """By the word for it in the store: the metric that is read, and if it is a default."""
+    """By the word of the store: the metric that is read, and if it is a default."""
 
 
 def write_lancedb(folder: Path, table: pa.Table, metric: str = "") -> Path:
@@ -119,7 +119,9 @@ def write_chroma(folder: Path, table: pa.Table, metric: str = "") -> Path:
 def chroma_of(
     folder: Path, rows: np.ndarray, metric: str = "", threshold: int = 1000
 ) -> Path:
-    """Write a collection of Chroma; a threshold below the number of rows makes it use an index."""
+    """Write a collection of Chroma, which uses an index if it has more rows than the
+    threshold.
+    """
     chromadb = pytest.importorskip("chromadb")
     hnsw: dict[str, Any] = {"sync_threshold": threshold, "batch_size": 50}
     if metric:
@@ -166,7 +168,7 @@ def write_sqlite_vec(folder: Path, table: pa.Table, metric: str = "") -> Path:
 
 @contextlib.contextmanager
 def vec0(path: Path) -> Iterator[sqlite3.Connection]:
-    """Connect to a file with sqlite-vec, also where Python cannot load extensions of SQLite."""
+    """Connect with sqlite-vec, even if Python cannot load extensions of SQLite."""
     sqlite_vec = pytest.importorskip("sqlite_vec")
     if hasattr(sqlite3.Connection, "enable_load_extension"):
         with contextlib.closing(sqlite3.connect(path)) as database:
@@ -576,7 +578,7 @@ def test_chroma_index_is_read_as_the_client_reads_it(
 
 
 def test_chroma_queue_is_what_the_client_returns(tmp_path: Path) -> None:
-    """A queue holds the numbers as they were added; under a cosine the client rounds them again."""
+    """A queue holds the numbers as added; for a cosine the client rounds them again."""
     chromadb = pytest.importorskip("chromadb")
     place = chroma_of(tmp_path, ROWS, "cosine")
     client = chromadb.PersistentClient(str(place))
@@ -614,7 +616,8 @@ def test_sqlite_vec_partitions_metadata_and_texts_as_ids(tmp_path: Path) -> None
     with vec0(path) as database:
         database.execute(
             "CREATE VIRTUAL TABLE films USING vec0(key text primary key, "
-            "code int8[4], v float[16], genre text partition key, title text, year integer)"
+            "code int8[4], v float[16], "
+            "genre text partition key, title text, year integer)"
         )
         for row in range(300):
             database.execute(

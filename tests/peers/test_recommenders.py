@@ -56,7 +56,7 @@ def rows_of(ids: Any, chosen: list[Any]) -> Any:
 
 
 def gap_of_scores(model: FactorModel, made: Trained, films: Films) -> float:
-    """Return how far some scores lie from the library's own, of the largest of these."""
+    """Return the largest error of some scores, relative to the largest score."""
     users, items = some(films.users, 7), some(films.items, 50)
     ours = model.scores(rows_of(model.left_ids, users))[
         :, rows_of(model.right_ids, items)

@@ -82,10 +82,10 @@ def test_scores_that_are_no_products_are_seen_by_their_forward(name: str) -> Non
 
 def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
     network = Batched().eval()
-    with pytest.raises(
-        InputError,
-        match=r'compared with its own; got forward\(batch\).* inputs=, or say link="ident',
-    ):
+    message = (
+        r'compared with its own; got forward\(batch\).* inputs=, or say link="ident'
+    )
+    with pytest.raises(InputError, match=message):
         load(network)
     for options in (
         {"link": "identity"},
@@ -116,11 +116,9 @@ def test_layers_after_the_tables_ask_for_the_outputs_of_towers() -> None:
         lambda net, left, right: (left * net.item_mlp(right)).sum(-1),
         item_mlp=torch.nn.Linear(3, 3),
     )
+    message = r"item_mlp.weight \(3, 3\), a layer beside the tables.*outputs of both"
     for given in (network.eval(), network.state_dict()):
-        with pytest.raises(
-            InputError,
-            match=r"item_mlp.weight \(3, 3\), a layer beside the tables.*outputs of both",
-        ):
+        with pytest.raises(InputError, match=message):
             load(given)
 
 

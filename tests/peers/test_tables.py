@@ -1,4 +1,4 @@
-"""Tables of pyarrow, polars, DuckDB and pandas, and our tables read by these libraries."""
+"""Tables of pyarrow, polars, DuckDB and pandas, and our tables read by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of cosines under scales of blocks of columns, by search and by closed forms."""
+"""Ranges of cosines under scales of blocks, by search and by closed forms."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ ALL_PAIRS_OF_ITEMS = np.column_stack(np.triu_indices(N_ITEMS, 1))
 
 
 def decaying_model(seed=0, **fields):
-    """Draw a model of 50 users and 30 items whose five item columns shrink from 2 to 0.2.
+    """Draw 50 users and 30 items, whose five item columns shrink from 2 to 0.2.
 
     The users have a mean row that is not zero, so centring the users changes them.
     """

@@ -1,4 +1,4 @@
-"""Remedies that are equivalent models: canonical, centred, and cut to few dimensions."""
+"""Remedies that are equivalent models: canonical, centred, and of few dimensions."""
 
 from __future__ import annotations
 

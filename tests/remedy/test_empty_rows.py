@@ -27,7 +27,7 @@ def bpr() -> ea.FactorModel:
 
 
 def test_cold_items_of_bpr_get_no_vector() -> None:
-    """Each user's scores are centred over the items, which gives zero rows a direction."""
+    """Each user's scores are centred over the items, so zero rows get a direction."""
     remedy = ea.fix(bpr(), unit=True)
     made = remedy.to_model()
     assert made.right_ids.tolist() == OTHERS

@@ -59,7 +59,7 @@ def test_prediction_vectors_of_labels_have_the_cosines_of_double_centred_logits(
 
 
 def test_prediction_cosines_of_three_items_by_hand():
-    """Two users score three items (2, 1), (0, 2) and (4, 2): cosines 1/√5, 1 and 1/√5."""
+    """Two users score three items (2, 1), (0, 2), (4, 2): cosines 1/√5, 1 and 1/√5."""
     model = FactorModel.from_user_item(
         [[1.0, 0.0], [0.5, 2.0]], [[2.0, 0.0], [0.0, 1.0], [4.0, 0.0]]
     )

@@ -19,7 +19,7 @@ def browser():
 
 @pytest.fixture
 def showing(browser):
-    """Return a function that opens a file; errors and network requests fail the test."""
+    """Return a function that opens a file; errors and requests fail the test."""
     contexts, complaints = [], []
 
     def show(path, **options):

@@ -141,9 +141,8 @@ def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
             )
             shifts = [shift, [0.7, -0.4]] if found.pad is not None else [shift]
             for moved in shifts:
-                predicted = page.evaluate(
-                    f"[0, 1, 2].map((j) => explorer.predictions({at}, {place}, {moved}, j))"
-                )
+                call = f"explorer.predictions({at}, {place}, {moved}, j)"
+                predicted = page.evaluate(f"[0, 1, 2].map((j) => {call})")
                 assert np.abs(np.array(predicted) - expected[:3]).max() < 1e-9
     kinds = [family.kind for family in found.families]
     assert kinds == (["stored"] if name == "head" else ["exponent", "stored"])
@@ -184,9 +183,10 @@ def predictions(page):
 
 
 def settled(page):
-    page.evaluate(
-        "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-    )
+    """Wait for two frames, after which the page shows all changes."""
+    next_frame = "new Promise((done) => requestAnimationFrame(done))"
+    page.evaluate(next_frame)
+    page.evaluate(next_frame)
 
 
 def back(page):
@@ -234,9 +234,8 @@ def test_sliders_change_neighbours_and_no_prediction(opened, name):
 def test_a_changed_prediction_is_counted_and_highlighted(opened):
     page = opened("scores")
     stored = predictions(page)
-    page.evaluate(
-        "explorer.families[0].row_bias.fill(2e-5); explorer.go(explorer.families[0], 0.5, [0, 0])"
-    )
+    page.evaluate("explorer.families[0].row_bias.fill(2e-5)")
+    page.evaluate("explorer.go(explorer.families[0], 0.5, [0, 0])")
     settled(page)
     assert predictions(page) != stored
     count, _, every = page.locator("#changed").text_content().partition(" of ")
@@ -433,8 +432,10 @@ def test_a_page_shows_the_figures_of_its_theme(showing, tmp_path):
 # Replace each visible image by the SVG that it shows, as wide as the image, so that its
 # texts have places.
 OPENED = """all => all.forEach((image) => {
-const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (one) => one.charCodeAt(0));
-const file = new DOMParser().parseFromString(new TextDecoder().decode(bytes), "image/svg+xml");
+const base64 = image.src.split(",")[1];
+const bytes = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+const text = new TextDecoder().decode(bytes);
+const file = new DOMParser().parseFromString(text, "image/svg+xml");
 const width = image.getBoundingClientRect().width;
 const svg = document.importNode(file.documentElement, true);
 svg.style.width = `${width}px`;

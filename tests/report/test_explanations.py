@@ -360,7 +360,8 @@ def test_a_remedy_with_fewer_dimensions_says_what_they_cost():
     assert "Keeping 1 of 2 directions drops 1 % of the scores' sum of squares." in text
     assert "cosines move by 0.016 on average and by at most 0.024" in text
     assert text.endswith(
-        "Index them by dot product or cosine, which are the same for vectors of length 1."
+        "Index them by dot product or cosine, "
+        "which are the same for vectors of length 1."
     )
 
 
@@ -422,7 +423,8 @@ FIVE_ROWS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, -1.0], [2.0, 1.0
         (
             ea.FactorModel.from_arrays(left=np.eye(2), right=np.eye(2), link="cosine"),
             [
-                "Whether the predictions pin the cosines within each side is undecided.",
+                "Whether the predictions pin the cosines within each side is "
+                "undecided.",
                 "No side alone fixes every number of a metric",
                 "has 3 numbers, and the rows fix 2 of them",
             ],
@@ -479,8 +481,8 @@ def test_rescaled_models_can_replace_each_other_as_a_whole():
     text = ea.compare(model, rescaled).explain()
     assert "The users' cosines are the same. The items' cosines are the same." in text
     assert text.endswith(
-        "The models are equal up to one scale for all dimensions, so either of them can "
-        "replace the other as a whole."
+        "The models are equal up to one scale for all dimensions, "
+        "so either of them can replace the other as a whole."
     )
 
 

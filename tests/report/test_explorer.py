@@ -59,7 +59,7 @@ class Family:
         return (self.rows + self._added(shift)) * weight, self.other_rows / weight
 
     def predictions(self, place, shift=None):
-        """Return what the model at a place predicts: one row per row of the other side."""
+        """Return the predictions at a place, with one row per row of the other side."""
         rows, others = self.moved_rows(place, shift)
         scores = (
             others @ rows.T + self.row_bias + self.other_bias[:, None] + self.offset

@@ -1,4 +1,4 @@
-"""Parts of the first screen: their order, their lengths, and the figures of the table."""
+"""Parts of the first screen: their order, their lengths, and figures of the table."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_another_model_changes_at_least_what_whitening_the_users_does():
 
 @pytest.mark.parametrize("mean", [3.0, 30.0])
 def test_a_head_changes_at_least_what_subtracting_its_mean_row_does(mean):
-    """No random translation is as long as the mean row, which is a convention as well."""
+    """No random translation is as long as the mean row, which is a convention too."""
     rows = random_model(p=40, k=4, means=(0, mean)).right
     head = ea.FactorModel.from_softmax(rows)
     centred = head.right - head.right.mean(axis=0)

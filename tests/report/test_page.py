@@ -63,10 +63,8 @@ def test_code_in_sentences_is_set_as_code_without_backticks(pages):
 
 def test_the_top_of_a_page_gives_the_answer_the_reasons_and_the_advice(result, html):
     assert f"<h1>{result.answer.question}</h1>" in html
-    assert (
-        f"<b>{result.answer.word}.</b> <span>{result.answer.because.capitalize()}.</span>"
-        in html
-    )
+    reason = result.answer.because.capitalize()
+    assert f"<b>{result.answer.word}.</b> <span>{reason}.</span>" in html
     said, advice = (
         [one.text for one in result.reasons if not one.title],
         result.answer.advice,

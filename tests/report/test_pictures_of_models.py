@@ -172,10 +172,8 @@ def test_a_heatmap_of_one_side_has_an_equivalent_model_but_no_predictions():
     alone = ea.FactorModel.from_vectors(MODEL.right)
     usual = heatmap(alone)
     assert [panel.note for panel in usual.panels] == ["", "same scores, furthest of 5"]
-    with pytest.raises(
-        ea.InputError,
-        match=r'^beside must be of equivalent models where items alone were loaded; got "prediction cosine"',
-    ):
+    rule = "^beside must be of equivalent models where items alone were loaded"
+    with pytest.raises(ea.InputError, match=f'{rule}; got "prediction cosine"'):
         heatmap(alone, beside=["prediction cosine"])
 
 
@@ -209,8 +207,8 @@ def test_an_unknown_panel_is_refused_with_the_nearest_name():
     with pytest.raises(ea.InputError) as refused:
         heatmap(MODEL, beside=["predicted cosine"])
     assert str(refused.value) == (
-        'beside must be names such as "furthest", "prediction cosine"; got \'predicted cosine\'; '
-        "the nearest one is prediction cosine."
+        'beside must be names such as "furthest", "prediction cosine"; '
+        "got 'predicted cosine'; the nearest one is prediction cosine."
     )
     with pytest.raises(
         ea.InputError,

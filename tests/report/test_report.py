@@ -18,7 +18,7 @@ from embaudit.report.terminal import brief, print_audit
 
 @pytest.fixture(scope="module")
 def result():
-    """Return an audit of items whose names look like markup of a terminal and of HTML."""
+    """Return an audit of items whose names look like markup of terminals and HTML."""
     names = [f"[b]item {i}[/b] <i>" for i in range(30)]
     model = random_model(scales=([5, 3, 2, 1, 0.5], 1), right_names=names)
     return ea.audit(model, n_gauges=2, source="model.npz")

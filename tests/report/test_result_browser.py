@@ -20,16 +20,20 @@ pytestmark = [
     ),
 ]
 LOOKS = [(PHONE, "dark"), (DESKTOP, "light")]
-NOTEBOOK = """<!doctype html><html lang="en"><head><title>notebook</title></head><body {theme}><main>
+NOTEBOOK = """<!doctype html><html lang="en"><head><title>notebook</title></head>
+<body {theme}><main>
 <h1>own</h1><h2>own</h2><p class="soft top">own <b>text</b></p>
 <table class="card"><tr><th>own</th><td>own</td></tr></table>
-<svg width="9" height="9"><text class="grid">own</text></svg><ul class="key"><li>own</li></ul>
+<svg width="9" height="9"><text class="grid">own</text></svg>
+<ul class="key"><li>own</li></ul>
 {shown}</main></body></html>"""
 STYLES = """const own = "body, main > :not(.embaudit), main > :not(.embaudit) *";
+const places = /size$|origin|^(width|height|inset|top|left|right|bottom|margin)/;
 Array.from(document.querySelectorAll(own)).map((one) => {
 const all = getComputedStyle(one);
-return Array.from(all).filter((name) => !/size$|origin|^(width|height|inset|top|left|right|bottom|margin)/.test(name))
+return Array.from(all).filter((name) => !places.test(name))
 .map((name) => name + ":" + all[name]).join(";"); })"""
+"""The styles, without sizes and places, of each element that is no part of a result."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Alignment of a retrained model: equal predictions, the old coordinates, true figures."""
+"""Alignment of a retrained model: equal predictions, old coordinates, true figures."""
 
 from __future__ import annotations
 

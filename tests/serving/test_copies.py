@@ -176,7 +176,7 @@ def test_no_adversary_within_the_angles_breaks_a_proof_for_stored_rows(size):
     for i, place in np.ndindex(*proven.shape):
         j = lists.indices[i, place]
         rivals = np.setdiff1d(np.arange(len(x)), [i, *lists.indices[i, :5]])
-        # The row turns towards the rival, the rival towards the row, and the entry away.
+        # The row and the rival turn towards each other, and the entry turns away.
         nearest = rivals[np.argsort(-cosines[i, rivals])[:3]]
         for rival in nearest:
             own, away, near = (

@@ -78,9 +78,9 @@ def test_a_row_of_zeros_is_ranked_by_product_though_all_others_have_length_1() -
     expected = np.where(is_listed, 10 / 11, 1.0)
     np.testing.assert_allclose(found.directions[0].kept_by_query, expected)
     assert found.on_lengths == (
-        "All indexed rows that are not zero have length 1, so inner product, cosine and "
-        "Euclidean distance rank these rows alike. Rows of zeros have no cosine, so only "
-        "the other two measures can list them."
+        "All indexed rows that are not zero have length 1, "
+        "so inner product, cosine and Euclidean distance rank these rows alike. "
+        "Rows of zeros have no cosine, so only the other two measures can list them."
     )
 
 
@@ -327,7 +327,8 @@ def test_an_index_by_the_measure_of_the_training_lacks_the_bias() -> None:
         "Your index compares by inner product, as the model predicts, but it does not "
         "hold the item bias: 50 % of each user's top 1 changes, and rarer items are "
         "shown (median 47 interactions instead of 90), on lists of all 2 users. "
-        "Index the vectors that `embaudit fix --as equal-length` writes: they hold the item bias."
+        "Index the vectors that `embaudit fix --as equal-length` writes: "
+        "they hold the item bias."
     )
 
 
@@ -508,8 +509,8 @@ def test_lengths_that_nearly_agree_are_not_said_to_rank_alike() -> None:
     assert found.lengths is Lengths.UNIT
     assert found.directions[0].kept < 0.9
     assert found.on_lengths == (
-        "All indexed rows have length 1, up to 0.1 %. This can still exchange rows that "
-        "are nearly equally near."
+        "All indexed rows have length 1, up to 0.1 %. "
+        "This can still exchange rows that are nearly equally near."
     )
 
 

@@ -121,8 +121,8 @@ def test_certain_neighbours_stay_under_every_change_within_the_tolerance():
 
 
 def test_a_neighbour_that_is_not_certain_can_be_overtaken():
-    # Seen from item 0, item 1 is at 0.2 rad and item 2 at 0.3 rad on the other side. Both
-    # and item 0 turn by the tolerance.
+    # Seen from item 0, item 1 is at 0.2 rad, and item 2 at 0.3 rad on the other side.
+    # Each of the three turns by the tolerance.
     angles = np.array([0.0, 0.2, -0.3, 2.0])
     items = np.column_stack([np.cos(angles), np.sin(angles)])
     model = ea.FactorModel.from_user_item(np.eye(2) * 3, items)
@@ -193,7 +193,7 @@ def noisy():
 
 
 def test_lead_errors_are_those_of_models_of_noisy_scores():
-    """Noise moves three columns of scores: of the row, of the entry and of its rival."""
+    """Noise moves the scores of three items: the row, the entry and its rival."""
     draw = np.random.default_rng(11)
     model = model_of_rank(4)
     noise = 0.02

@@ -1,4 +1,4 @@
-"""Rows that queries find: brute force, laws, planted rows and queries, and real words."""
+"""Rows that queries find: brute force, laws, planted rows, and real words."""
 
 from __future__ import annotations
 
@@ -326,9 +326,7 @@ def test_whether_queries_fit_does_not_depend_on_the_unit_of_the_vectors(
     assert scaled.nearness.near_share == found.nearness.near_share
 
 
-def test_queries_in_dimensions_that_rows_lack_are_far_though_rows_have_no_subjects() -> (
-    None
-):
+def test_queries_outside_the_span_of_the_rows_are_far_from_all_rows() -> None:
     draw = np.random.default_rng(0)
     items, queries = draw.normal(size=(500, 12)), draw.normal(size=(200, 12))
     items[:, 6:] = 0
@@ -534,7 +532,7 @@ def test_the_first_screen_says_what_queries_find(
 
 
 def words_of(texts: list[str], data: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean token vector of each text, and flags of the texts that have one."""
+    """Return the mean token vector per text, and flags of the texts that have one."""
     folder = data / "survey" / "model2vec"
     tokens = np.asarray(ea.load(folder / "model.safetensors").right, dtype=np.float64)
     vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]

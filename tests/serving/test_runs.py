@@ -1,4 +1,4 @@
-"""Neighbours that are listed in several runs: laws, brute force, words and bad input."""
+"""Neighbours in several runs: laws, brute force, sentences and bad input."""
 
 from __future__ import annotations
 

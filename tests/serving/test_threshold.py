@@ -1,4 +1,4 @@
-"""Thresholds on cosines: by unrelated pairs, by labelled pairs, and in another model."""
+"""Thresholds on cosines: by unrelated or labelled pairs, and in another model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small random models of every link and pattern of biases, including degenerate ones."""
+"""Small random models of all links and patterns of biases, and degenerate models."""
 
 from __future__ import annotations
 

@@ -391,7 +391,8 @@ def shapes() -> Iterator[Row]:
         {"EMB409": "tip", **TWO},
         (
             "have length 1",
-            "In the first case the cosines can be fixed, if the rows span enough directions",
+            "In the first case the cosines can be fixed, "
+            "if the rows span enough directions",
             "`--objective cosine`",
             "`--compared cosine`",
         ),
@@ -642,8 +643,15 @@ def objectives() -> Iterator[Row]:
         made = FactorModel.from_softmax(
             centred(40, 2) + share, objective="softmax-decay"
         )
-        begins = "of a typical row long, which contradicts the declared training (softmax-decay, as you declared): equal decay of all rows ends with a mean row of zero"
-        says, never = ((begins,), ()) if found is against else ((), (begins,))
+        contradiction = (
+            "of a typical row long, "
+            "which contradicts the declared training (softmax-decay, as you declared): "
+            "equal decay of all rows ends with a mean row of zero"
+        )
+        if found is against:
+            says, never = (contradiction,), ()
+        else:
+            says, never = (), (contradiction,)
         yield Row(
             f"a mean row of {share} under decay",
             made,
@@ -848,7 +856,7 @@ def classifiers() -> Iterator[Row]:
 
 
 def wrong_before() -> Iterator[Row]:
-    """Models that audits judged wrongly; the numbers are those of the list of faults."""
+    """Models that audits once judged wrongly, by numbers in the list of faults."""
     p, q, user, head = (
         drawn(9, 2),
         drawn(8, 2, 1),
@@ -969,7 +977,8 @@ def wrong_before() -> Iterator[Row]:
         np.column_stack([p, np.full(9, 3.0)]), drawn(8, 3, 1), item_bias=np.zeros(8)
     )
     says = (
-        "Make this component part of the item bias: add 3 times the component of the items",
+        "Make this component part of the item bias: "
+        "add 3 times the component of the items",
     )
     yield Row(
         "5 a direction a bias could absorb",
@@ -1235,7 +1244,8 @@ def compared() -> Iterator[Row]:
     for how, (name, (rows, found)) in product(("dot", "cosine"), tables.items()):
         level = (
             "a convention of this model",
-            "Levels (such as 0.80) are fixed only if no temperature divided the cosines",
+            "Levels (such as 0.80) are fixed only "
+            "if no temperature divided the cosines",
         )
         says, unsaid = (
             (("products of these rows",), level[1:]) if how == "dot" else (level, ())
@@ -1791,7 +1801,8 @@ def norms() -> Iterator[Row]:
         np.array([1.0, 5.0, 0.5, 2.0, 1.0]),
     )
     says = (
-        "The gains of the final RMSNorm, which differ by a factor of up to 10, can be applied",
+        "The gains of the final RMSNorm, which differ by a factor of up to 10, "
+        "can be applied",
         "folding in the norm keeps",
     )
     options = {"final_norm": FinalNorm("rms", gains)}

@@ -110,7 +110,7 @@ def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
     assert ea.audit(collapsed_towers(2e-4), **FEW).predictions_hold
 
 
-def test_whitened_models_that_leave_directions_alone_are_not_called_prediction_cosines():
+def test_models_whitened_in_some_directions_only_have_no_prediction_cosines():
     for collapse, title in (
         (1e-2, "users whitened (prediction cosine)"),
         (1e-5, "users whitened"),

@@ -154,7 +154,7 @@ def test_every_answer_has_an_adapter():
     "start", ["pissa", "pissa_niter_4", "olora", "loftq", "corda", False]
 )
 def test_factors_that_begin_at_the_weights_are_never_called_alike(tmp_path, start):
-    """Two such adapters have the largest part of the weights in common, trained or not."""
+    """Two such adapters share the largest part of the weights, trained or not."""
     config = {"init_lora_weights": start}
     for other in (ONE, added(ONE, OTHER, 0.1)):
         found = ea.compare_lora(

@@ -1,4 +1,4 @@
-"""Proven statements on edge cases: equal rows, rows of one direction, rounded bounds."""
+"""Proven statements on edge cases: equal rows, parallel rows, rounded bounds."""
 
 from __future__ import annotations
 

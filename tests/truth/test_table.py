@@ -1,4 +1,4 @@
-"""An audit of every model in the truth table draws the true conclusions and no others."""
+"""Audits of the truth table draw all true conclusions and no others."""
 
 from __future__ import annotations
 

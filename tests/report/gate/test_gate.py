@@ -85,18 +85,17 @@ def test_the_gate_names_the_side_of_each_finding():
 def test_an_audit_whose_predictions_changed_never_passes():
     found = outcome(Gate.of(None), hold=False)
     assert not found.passes
-    assert (
-        str(found)
-        == "gate: stops, since the audit itself failed: predictions did not stay the same"
+    assert str(found) == (
+        "gate: stops, since the audit itself failed: predictions did not stay the same"
     )
 
 
 def test_ignored_codes_do_not_stop_the_gate_and_are_listed():
     found = outcome(Gate.of(TIP, ignore=["EMB401"]), finding(), finding("EMB201"))
     assert [one.status for one in found.judged] == ["ignored", "new"]
-    assert (
-        str(found)
-        == "gate: stops at EMB201 items (tip: --fail-on tip); not counted: EMB401 items (tip, ignored)"
+    assert str(found) == (
+        "gate: stops at EMB201 items (tip: --fail-on tip)"
+        "; not counted: EMB401 items (tip, ignored)"
     )
     assert outcome(Gate.of(TIP, ignore=["EMB401"]), finding()).passes
 
@@ -141,10 +140,9 @@ def test_findings_are_new_worse_or_known_compared_with_a_baseline(
 def test_a_file_that_holds_no_audit_is_refused_as_a_baseline(tmp_path, text):
     file = tmp_path / "a.json"
     file.write_text(text or " ")
-    with pytest.raises(
-        InputError,
-        match=r"^the baseline must be the JSON of an audit; got .*a\.json, which is none; write",
-    ):
+    rule = "the baseline must be the JSON of an audit"
+    message = rf"^{rule}; got .*a\.json, which is none; write"
+    with pytest.raises(InputError, match=message):
         Baseline.load(file)
 
 
