@@ -44,7 +44,7 @@ from embaudit.heads.label_cosines import (
 )
 from embaudit.heads.label_sample import (
     LabelSample,
-    make_panel,
+    draw_label_sample,
     most_alike,
     with_mean_rows,
 )
@@ -425,9 +425,9 @@ def head_report(
     rng = as_generator(rng)
     # The order of the draws is part of the result: panel, probe, pairs, random heads,
     # lists, candidates for the most probable label.
-    panel = make_panel(model, n_labels, rng, include=pair or ())
+    panel = draw_label_sample(model, n_labels, rng, pair=pair)
     space = label_coordinates(model, summary=panel.summary)
-    places_of_pair = most_alike(panel) if pair is None else panel.place(pair)
+    places_of_pair = most_alike(panel) if pair is None else panel.places(pair)
     probe = HeadProbe(
         panel,
         rng=rng,

@@ -1,9 +1,13 @@
-"""Labels that an audit of a head examines one by one, and inputs to verify them on."""
+"""Labels that an audit of a head examines one by one, and inputs for the head.
+
+Sums over all labels, such as the mean row, are computed from the whole head. Pairs of
+labels are too many in a large head, so they are measured in a sample of its labels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,50 +32,49 @@ from embaudit.linalg.moments import Moments
 from embaudit.linalg.nearest import neighbours
 from embaudit.linalg.rows import row_norms, sample_rows
 from embaudit.model import FactorModel
+from embaudit.model.side import Side
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.twins import twins
 
-N_PROBES = 256
-"""Inputs on which probabilities are verified."""
-TELLING = 0.995
-"""Cosine that is shown as less than 1.00 with two digits."""
+N_INPUTS = 256
+"""Largest number of inputs on which probabilities are verified."""
 LOGIT_SPREAD = 4.0
-"""Standard deviation of a typical label's logits over probe inputs.
+"""Standard deviation of a typical label's logits over drawn inputs.
 
 Then some labels are likely and none is certain.
 """
+ROUNDED_TO_ONE = 0.995
+"""Smallest cosine that is printed as 1.00 with two decimals."""
 
 
 @dataclass(frozen=True, eq=False)
 class LabelSample:
     """Some labels of a head in float64, with inputs to verify probabilities on.
 
-    A gauge that keeps the probabilities of all labels keeps the probabilities among
-    some of them, because only odds enter both.
+    A gauge that keeps the probabilities of all labels also keeps them among the sampled
+    labels alone, because the odds of two labels depend on no other label.
     """
 
     labels: Indices
-    """Row numbers in order; all labels of a small head."""
+    """Row numbers of the sampled labels in ascending order."""
     model: FactorModel
-    """The head restricted to these labels, with inputs."""
+    """The head restricted to these labels, with at most `N_INPUTS` inputs."""
     n_labels: int
-    """Labels of the whole head."""
+    """Number of labels of the whole head."""
     summary: Moments
     """Mean row and root of the whole head."""
     median_norm: float
     """Median length of a row of the whole head: the unit of shifts."""
     n_zero: int
-    """Labels of the whole head that have no direction, stored or centred.
+    """Number of labels of the whole head that are zero or equal the mean row.
 
-    They are in no sample.
+    They are in no sample, because they have no direction, or none once the mean row is
+    subtracted.
     """
-    n_aside: int = 0
-    """Labels with a direction that are set aside; they are in no sample."""
-    at_mean: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    """Labels with a direction as stored, but without one once the mean row is removed.
-
-    `n_zero` counts them.
-    """
+    n_aside: int
+    """Number of other labels that are in no sample because they are set aside."""
+    at_mean: Indices
+    """Row numbers of the labels that equal the mean row, unless it is zero."""
 
     @property
     def mean(self) -> Vector:
@@ -80,23 +83,36 @@ class LabelSample:
 
     @property
     def is_sample(self) -> bool:
-        """True if the head has more eligible labels than the sample."""
+        """True if labels that could be in the sample were not drawn."""
         return len(self.labels) + self.n_zero + self.n_aside < self.n_labels
 
-    def place(self, pair: tuple[int, int]) -> tuple[int, int]:
-        """Find the places of two labels in the sample."""
+    def places(self, pair: tuple[int, int]) -> tuple[int, int]:
+        """Return the places in the sample of two of its labels.
+
+        Raises
+        ------
+        InputError
+            If it is the same label twice.
+        """
         if pair[0] == pair[1]:
             raise must_be("pair", "two different labels", f"label {pair[0]} twice")
         first, second = np.searchsorted(self.labels, pair)
         return int(first), int(second)
 
 
-def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floats:
-    """Draw inputs at the scale of a head that has no inputs of its own.
+# Inputs
 
-    Their entries are normal. Their spread gives the logits of a label at the typical
-    distance from the mean row a standard deviation of 4. Equivalence of two heads is
-    linear in the inputs, so any k inputs in general position verify it for all.
+
+def probe_inputs(model: FactorModel, n: int = N_INPUTS, *, rng: RNG = 0) -> Floats:
+    """Draw inputs for a head that has none, to compare the probabilities of two heads.
+
+    The entries of an input x are normal with mean 0 and one standard deviation σ. So
+    the logits `w · x` of a label at distance d from the mean row differ from the mean
+    logit by σ d. σ is chosen such that this is 4 for the root mean square distance:
+    then some labels are likely and none is certain.
+
+    Without a bias, the difference of two logits is linear in x. So two heads that agree
+    on k inputs in general position agree on all inputs.
 
     Parameters
     ----------
@@ -126,95 +142,178 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
     """
     require_softmax(model, "probe inputs")
     require_ordinary_size(model)
-    return _probes(
-        model.right_side.moments, as_count(n, "n", most=MOST_COUNT), as_generator(rng)
-    )
+    count = as_count(n, "n", most=MOST_COUNT)
+    return _normal_inputs(model.right_side.moments, count, as_generator(rng))
 
 
-def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
-    """Draw normal inputs whose logits have the standard deviation `LOGIT_SPREAD`."""
+def _normal_inputs(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
+    """Draw n normal inputs, (n, k), of standard deviation σ = `LOGIT_SPREAD / d`.
+
+    d is the root mean square distance of the label rows from their mean row.
+    """
     distance = float(np.linalg.norm(summary.centred_root)) / np.sqrt(summary.n_rows)
     rounding = ROUNDING * float(np.linalg.norm(summary.mean))
-    # The distances of equal rows from their mean are rounding, which has no scale.
-    scale = LOGIT_SPREAD / distance if distance > rounding else 1.0
-    return scale * rng.standard_normal((n, len(summary.mean)))
+    # The distances of equal rows from their mean are rounding errors, not a scale.
+    deviation = LOGIT_SPREAD / distance if distance > rounding else 1.0
+    return deviation * rng.standard_normal((n, len(summary.mean)))
 
 
-def make_panel(
+def _with_inputs(
+    head: FactorModel, summary: Moments, rng: np.random.Generator
+) -> FactorModel:
+    """Return a head with up to `N_INPUTS` of its inputs, or with drawn inputs."""
+    if head.left is None:
+        return head.replace(left=_normal_inputs(summary, N_INPUTS, rng))
+    return head.take(left=sample_rows(head.n_left, N_INPUTS, rng))
+
+
+# Labels
+
+
+def draw_label_sample(
     model: FactorModel,
     n_labels: int,
     rng: np.random.Generator,
     *,
-    include: Sequence[int] = (),
+    pair: Sequence[int] | None = None,
 ) -> LabelSample:
-    """Draw up to `n_labels` labels that have a direction, and choose inputs.
+    """Draw up to `n_labels` labels, and inputs unless the head has its own.
 
-    The sample always holds the labels of `include`, two or none. It holds no other
-    label that is set aside.
+    Labels that are zero, equal the mean row or are set aside are not drawn. If fewer
+    than two other labels are left, labels that are set aside are drawn, too.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head.
+    n_labels : int
+        Number of labels to draw. A head of no more labels is taken as a whole.
+    rng : numpy Generator
+        Source of randomness.
+    pair : sequence of two int, optional
+        Two labels that are added to the drawn ones. They can be set aside.
+
+    Raises
+    ------
+    InputError
+        If the model is not a softmax head, if its rows are all equal, too long or too
+        short, if fewer than two labels have a direction, or if a label of the pair has
+        none.
     """
     require_softmax(model, "a head report")
     require_ordinary_size(model)
     require_different(model.right, "label rows")
     side = model.right_side
-    norms = side.norms
-    summary = side.moments
-    alive = np.flatnonzero((norms > 0) & _are_away(model.right, norms, summary.mean))
-    if len(norms) == 2 and not norms.all():
-        remedy = "a binary head has the rows 0 and w, which have no cosine"
+    directed = _directed_labels(side)
+    _require_two_directions(side, directed)
+    requested = _labels_of_pair(pair, directed, n_labels=len(side))
+
+    eligible = np.intersect1d(directed, side.eligible_rows)
+    if len(eligible) < 2:
+        eligible = directed
+    drawn = eligible
+    if len(eligible) > n_labels:
+        drawn = rng.choice(eligible, n_labels, replace=False)
+    # The union of row numbers is sorted, so labels stay in the order of the head.
+    labels = np.union1d(drawn, requested)
+    head = _with_inputs(only_labels(model, labels), side.moments, rng)
+    return LabelSample(
+        labels=labels,
+        model=_in_float64(head),
+        n_labels=len(side),
+        summary=side.moments,
+        median_norm=side.median_length,
+        n_zero=len(side) - len(directed),
+        n_aside=len(np.setdiff1d(directed, np.union1d(eligible, requested))),
+        at_mean=np.setdiff1d(side.directed, directed),
+    )
+
+
+def _directed_labels(side: Side) -> Indices:
+    """Return the labels that have a direction, both as stored and centred."""
+    differs = _differ_from_mean(side.rows, side.norms, side.moments.mean)
+    return np.flatnonzero((side.norms > 0) & differs)
+
+
+def _differ_from_mean(x: Matrix, norms: Vector, mean: Vector) -> Flags:
+    """Flag rows w that differ from the mean row: `‖w − w̄‖ > ROUNDING ‖w‖`.
+
+    Because of `‖w − w̄‖ >= |‖w‖ − ‖w̄‖|`, only rows about as long as the mean row can
+    equal it, so distances are computed for these rows alone.
+    """
+    length = float(np.linalg.norm(mean))
+    differs = np.ones(len(norms), dtype=bool)
+    # Norms themselves are rounded, so rows of nearly this norm are examined.
+    candidates = np.flatnonzero(
+        np.abs(norms - length) <= FLOAT32_TIE * np.maximum(norms, length)
+    )
+    for block in row_blocks(len(candidates), x.shape[1]):
+        rows = candidates[block]
+        distances = row_norms(np.asarray(x[rows], dtype=np.float64) - mean)
+        differs[rows] = distances > ROUNDING * norms[rows]
+    return differs
+
+
+def _require_two_directions(side: Side, directed: Indices) -> None:
+    """Raise InputError unless at least two labels of a head have a direction."""
+    if len(side) == 2 and len(side.zero_rows):
         raise must_be(
             "the rows of a head of two labels",
             "nonzero",
             "a row of zeros",
-            remedy,
+            "a binary head has the rows 0 and w, which have no cosine",
         )
-    if len(alive) < 2:
+    if len(directed) < 2:
         raise must_be(
             "the number of labels with a nonzero row",
             "at least 2",
-            f"{len(alive)} of {len(norms)}",
+            f"{len(directed)} of {len(side)}",
         )
-    if len(include) not in (0, 2) or not all(map(is_integer, include)):
-        raise must_be("pair", "two row numbers", tuple(include))
-    if not np.isin(include, alive).all():
-        needed = (
-            f"rows from 0 to {len(norms) - 1} that are neither zero nor the mean row"
-        )
-        raise must_be("pair", needed, tuple(include))
-    eligible = np.intersect1d(alive, model.right_side.eligible_rows)
-    if len(eligible) < 2:
-        # A pair needs two labels, so labels that are set aside have to serve.
-        eligible = alive
-    drawn = eligible
-    if len(eligible) > n_labels:
-        drawn = rng.choice(eligible, n_labels, replace=False)
-    # The union sorts labels in the order of the head.
-    labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
-    return LabelSample(
-        labels=labels,
-        model=_with_inputs(only_labels(model, labels), summary, rng),
-        n_labels=model.n_right,
-        summary=summary,
-        median_norm=side.median_length,
-        n_zero=len(norms) - len(alive),
-        at_mean=np.setdiff1d(side.directed, alive),
-        n_aside=len(np.setdiff1d(alive, np.union1d(eligible, include))),
-    )
 
 
-def with_mean_rows(panel: LabelSample, model: FactorModel) -> LabelSample:
+def _labels_of_pair(
+    pair: Sequence[int] | None, directed: Indices, *, n_labels: int
+) -> Indices:
+    """Check a requested pair, and return its labels; no labels without a pair.
+
+    Raises
+    ------
+    InputError
+        Unless the pair is two row numbers of labels that have a direction.
+    """
+    if pair is None:
+        return np.empty(0, dtype=np.intp)
+    if len(pair) != 2 or not all(map(is_integer, pair)):
+        raise must_be("pair", "two row numbers", tuple(pair))
+    if not np.isin(pair, directed).all():
+        needed = f"rows from 0 to {n_labels - 1} that are neither zero nor the mean row"
+        raise must_be("pair", needed, tuple(pair))
+    return np.asarray(pair, dtype=np.intp)
+
+
+def with_mean_rows(sample: LabelSample, model: FactorModel) -> LabelSample:
     """Add the labels that equal the mean row, for figures of the rows as stored.
 
-    A sample is returned unchanged, because its figures are about its own pairs only.
+    These labels have a direction as long as the mean row is not subtracted.
+
+    Parameters
+    ----------
+    sample : LabelSample
+        A sample of some labels is returned unchanged, because its figures are about
+        pairs of its own labels only.
+    model : FactorModel
+        The head that the sample was drawn from.
     """
-    if panel.is_sample or not len(panel.at_mean):
-        return panel
-    labels = np.union1d(panel.labels, panel.at_mean)
+    if sample.is_sample or not len(sample.at_mean):
+        return sample
+    labels = np.union1d(sample.labels, sample.at_mean)
+    head = replace(only_labels(model, labels), left_side=sample.model.left_side)
     return replace(
-        panel,
+        sample,
         labels=labels,
-        model=only_labels(model, labels),
-        n_zero=panel.n_zero - len(panel.at_mean),
-        at_mean=panel.at_mean[:0],
+        model=_in_float64(head),
+        n_zero=sample.n_zero - len(sample.at_mean),
+        at_mean=np.empty(0, dtype=np.intp),
     )
 
 
@@ -240,72 +339,65 @@ def only_labels(model: FactorModel, labels: Indices) -> FactorModel:
     return restricted
 
 
-def _with_inputs(
-    head: FactorModel, summary: Moments, rng: np.random.Generator
-) -> FactorModel:
-    """Return a head in float64 with a few inputs, its own or drawn ones."""
-    if head.left is None:
-        inputs = _probes(summary, N_PROBES, rng)
-    else:
-        head = head.take(left=sample_rows(head.n_left, N_PROBES, rng))
-        inputs = np.asarray(head.left, dtype=np.float64)
-    return head.replace(left=inputs, right=np.asarray(head.right, dtype=np.float64))
-
-
-def most_alike(panel: LabelSample) -> tuple[int, int]:
-    """Find the pair of labels with the largest cosine that is not one direction twice.
-
-    The first choice is a pair of labels without twins and with a cosine below 0.995,
-    the second a pair of two groups of twins, the third any pair with a cosine below 1.
-    If all rows share a direction, the pair is the first row and the first row that
-    differs.
-    """
-    x, groups = panel.model.right, twins(panel.model)
-    choices = (
-        (np.flatnonzero(groups.alone), TELLING),
-        (np.unique(groups.first), 1.0),
-        (np.arange(len(x)), 1 - TIE),
+def _in_float64(head: FactorModel) -> FactorModel:
+    """Return a head with its labels and inputs in float64."""
+    return head.replace(
+        left=np.asarray(head.left, dtype=np.float64),
+        right=np.asarray(head.right, dtype=np.float64),
     )
-    for rows, below in choices:
-        if len(rows) < 2:
-            continue
-        pair = _nearest_pair(x[rows], below)
-        if pair is not None:
-            return int(rows[pair[0]]), int(rows[pair[1]])
-    return 0, int(np.argmax((x != x[0]).any(axis=1)))
 
 
-def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
-    """Find the pair of rows with the largest cosine below a value; None without one."""
-    n, most = 2, len(x) - 1
+# The pair of labels that an audit makes opposite and parallel
+
+
+def most_alike(sample: LabelSample) -> tuple[int, int]:
+    """Return the places of the two labels with the largest cosine below 1.
+
+    Twins are labels of one direction, so their cosine of 1 says nothing. The pair is
+    searched among
+
+    1. labels without twins, with a cosine that is not printed as 1.00,
+    2. one label of each group of twins,
+    3. all labels.
+
+    If all labels have one direction, the pair is the first label and the first label
+    that differs from it.
+    """
+    rows = sample.model.right
+    groups = twins(sample.model)
+    pair = _nearest_pair(rows, np.flatnonzero(groups.alone), below=ROUNDED_TO_ONE)
+    if pair is None:
+        pair = _nearest_pair(rows, np.unique(groups.first), below=1.0)
+    if pair is None:
+        pair = _nearest_pair(rows, np.arange(len(rows)), below=1 - TIE)
+    if pair is None:
+        differs = (rows != rows[0]).any(axis=1)
+        pair = (0, int(np.argmax(differs)))
+    return pair
+
+
+def _nearest_pair(
+    x: Matrix, candidates: Indices, *, below: float
+) -> tuple[int, int] | None:
+    """Return the two candidate rows of x with the largest cosine below a value.
+
+    The first of equal pairs is taken. Return None if there is no such pair.
+    """
+    if len(candidates) < 2:
+        return None
+    rows = x[candidates]
+    length, longest = 2, len(rows) - 1
     while True:
-        nearest = neighbours(x, min(n, most))
+        nearest = neighbours(rows, min(length, longest))
         cosines = np.where(nearest.cosines < below - TIE, nearest.cosines, -np.inf)
         # A list that holds only larger cosines is too short.
-        if n >= most or np.isfinite(cosines.max(axis=1)).all():
+        if length >= longest or np.isfinite(cosines.max(axis=1)).all():
             break
-        n *= 4
+        length *= 4
     if not np.isfinite(cosines).any():
         return None
-    row, column = divmod(first_largest(cosines.ravel(), TIE), cosines.shape[1])
-    other = int(nearest.indices[row, column])
-    return min(row, other), max(row, other)
-
-
-def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:
-    """Flag rows w that lie apart from the mean row: `‖w − w̄‖ > ROUNDING ‖w‖`.
-
-    Because of `‖w − w̄‖ >= |‖w‖ − ‖w̄‖|`, only rows about as long as the mean row can
-    lie at it, so distances are computed for these rows alone.
-    """
-    length = float(np.linalg.norm(mean))
-    away = np.ones(len(norms), dtype=bool)
-    # Norms themselves are rounded, so rows of nearly this norm are examined.
-    alike = np.flatnonzero(
-        np.abs(norms - length) <= FLOAT32_TIE * np.maximum(norms, length)
-    )
-    for block in row_blocks(len(alike), x.shape[1]):
-        rows = alike[block]
-        distances = row_norms(np.asarray(x[rows], dtype=np.float64) - mean)
-        away[rows] = distances > ROUNDING * norms[rows]
-    return away
+    largest = first_largest(cosines.ravel(), TIE)
+    row, entry = np.unravel_index(largest, cosines.shape)
+    other = nearest.indices[row, entry]
+    first, second = sorted((int(candidates[row]), int(candidates[other])))
+    return first, second

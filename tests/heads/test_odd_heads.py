@@ -17,7 +17,7 @@ from embaudit.heads import (
     shared_halves,
 )
 from embaudit.heads.equivalents import HeadProbe, centring
-from embaudit.heads.label_sample import make_panel
+from embaudit.heads.label_sample import draw_label_sample
 from embaudit.heads.shifts import neighbour_change
 from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
@@ -89,7 +89,7 @@ def rng(seed=0):
 
 
 def test_a_centred_head_has_a_change_of_log_probabilities_and_a_shift():
-    panel = make_panel(random_head(2, 8, 3, inputs=20), 9, rng())
+    panel = draw_label_sample(random_head(2, 8, 3, inputs=20), 9, rng())
     probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
     made = centring(panel)
     sized = HeadProbe(panel, n_pairs=7, n_neighbours=3, n_lists=5, rng=rng()).probe

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 import embaudit as ea
 from embaudit.gauges import Gauge
 from embaudit.heads.equivalents import HeadProbe, centring
-from embaudit.heads.label_sample import make_panel
+from embaudit.heads.label_sample import draw_label_sample
 from embaudit.heads.shifts import neighbour_change, panel_pairs, shift_summaries
 from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel
@@ -37,7 +37,7 @@ def test_label_cosines_after_a_shift_are_those_of_the_shifted_rows():
 
 def test_removing_the_mean_row_moves_label_cosines_to_those_of_the_centred_rows():
     head = random_head(0, 12, 3)
-    panel = make_panel(head, 12, np.random.default_rng(0))
+    panel = draw_label_sample(head, 12, np.random.default_rng(0))
     probe = HeadProbe(panel, n_pairs=100, rng=np.random.default_rng(0))
     found = probe.measure(centring(panel))
     before = cosine_table(head.right)[tuple(all_pairs(12).T)]
@@ -53,7 +53,7 @@ def test_a_shift_makes_two_labels_opposite_and_another_makes_them_parallel():
     shift (-6, 2) leaves (-2, 2) and (-6, 6), which are parallel.
     """
     head = FactorModel.from_softmax([[4.0, 0.0], [0.0, 4.0], [-4.0, 0.0], [0.0, -4.0]])
-    panel = make_panel(head, 4, np.random.default_rng(0))
+    panel = draw_label_sample(head, 4, np.random.default_rng(0))
     probe = HeadProbe(panel, n_pairs=6, rng=np.random.default_rng(0))
     opposite, parallel = probe.construct((0, 1))
     assert opposite.before == pytest.approx(0, abs=1e-12)
@@ -66,7 +66,7 @@ def test_a_shift_makes_two_labels_opposite_and_another_makes_them_parallel():
 
 
 def test_the_shifts_that_turn_a_pair_keep_the_probabilities():
-    panel = make_panel(random_head(3, 9, 3), 9, np.random.default_rng(0))
+    panel = draw_label_sample(random_head(3, 9, 3), 9, np.random.default_rng(0))
     probe = HeadProbe(panel, n_pairs=9, rng=np.random.default_rng(0))
     for construction in probe.construct((2, 5)):
         assert construction.change < 1e-9
@@ -95,7 +95,7 @@ def shortest_shift(a, b, target):
 
 def test_shortest_shifts_to_a_right_angle_are_those_of_an_optimiser():
     head = random_head(2, 6, 2)
-    panel = make_panel(head, 6, np.random.default_rng(0))
+    panel = draw_label_sample(head, 6, np.random.default_rng(0))
     pairs, exact = panel_pairs(panel, 100, np.random.default_rng(0))
     assert exact
     summary = shift_summaries(panel, pairs, exact=exact)[0]
@@ -115,7 +115,7 @@ def test_shortest_shifts_to_a_right_angle_are_those_of_an_optimiser():
 def test_equal_labels_keep_cosine_one_under_every_shift():
     """Labels 0 and 1 are equal; label 2 differs from both."""
     head = FactorModel.from_softmax([[1.0, 2.0], [1.0, 2.0], [3.0, -1.0]])
-    panel = make_panel(head, 3, np.random.default_rng(0))
+    panel = draw_label_sample(head, 3, np.random.default_rng(0))
     pairs = np.array([[0, 1], [0, 2]])
     to_zero, to_minus_one, to_one = shift_summaries(panel, pairs, exact=True)
     for summary in (to_zero, to_minus_one):
