@@ -475,33 +475,60 @@ class CopyComparison(Result):
         top = f"each {self.title}'s top {self.n}"
         if self.n_queries is not None:
             top += " and of the lists of the given queries"
-        cheapest = self.cheapest
-        if cheapest is None:
-            most = max(self.copies, key=lambda copy: round(copy.kept, 9))
+        copy = self._named_copy
+        is_only = len(self.copies) == 1
+        share = (
+            f"{copy.kept_words}, in {_bytes(copy)} per vector instead of "
+            f"{self.bytes_per_vector:,.0f} ({self.lists})."
+        )
+        if copy.keeps_enough and is_only:
+            text = f"{copy.name} keeps 99 % of {top} by cosine: {share}"
+        elif copy.keeps_enough:
             text = (
-                f"No copy is known to keep 99 % of {top} by cosine. {most.name} keeps "
-                f"most: {most.kept_words}, in {_bytes(most)} instead of "
-                f"{self.bytes_per_vector:,.0f} bytes per vector ({self.lists})."
+                f"{copy.name} is the smallest of these copies that keeps 99 % of {top} "
+                f"by cosine: {share}"
             )
+        elif is_only:
+            verb = "is not known to keep" if copy.may_keep_enough else "does not keep"
+            text = f"{copy.name} {verb} 99 % of {top} by cosine. It keeps {share}"
         else:
+            is_open = any(copy.may_keep_enough for copy in self.copies)
+            verb = "is known to keep" if is_open else "keeps"
             text = (
-                f"{cheapest.name} is the smallest of these copies that keeps 99 % of "
-                f"{top} by cosine: {cheapest.kept_words}, in {_bytes(cheapest)} "
-                f"instead of {self.bytes_per_vector:,.0f} bytes per vector "
-                f"({self.lists})."
+                f"No copy {verb} 99 % of {top} by cosine. {copy.name} keeps most: "
+                f"{share}"
             )
-        undecided = [
-            copy
-            for copy in self.by_size
-            if copy.may_keep_enough
-            and (cheapest is None or copy.bytes_per_vector < cheapest.bytes_per_vector)
-        ]
-        for copy in undecided:
+        names = [copy.name for copy in self._undecided_copies]
+        if names:
+            verb = "keeps" if len(names) == 1 else "keep"
             text += (
-                f" {copy.name} keeps {copy.kept_words}: more lists can decide "
-                f"whether it keeps 99 % (`--n-lists {self._n_more_lists}`)."
+                f" More lists can decide whether {' and '.join(names)} {verb} 99 % "
+                f"(`--n-lists {self._n_more_lists}`)."
             )
         return text
+
+    @property
+    def _named_copy(self) -> StoredCopy:
+        """The copy whose share the conclusion gives: the cheapest, or that keeps most.
+
+        The paragraph of this copy does not repeat the share.
+        """
+        if self.cheapest is not None:
+            return self.cheapest
+        return max(self.copies, key=lambda copy: round(copy.kept, 9))
+
+    @property
+    def _undecided_copies(self) -> list[StoredCopy]:
+        """The copies that more lists could make the cheapest one, smallest first."""
+        cheapest = self.cheapest
+        undecided = []
+        for copy in self.by_size:
+            is_smaller = (
+                cheapest is None or copy.bytes_per_vector < cheapest.bytes_per_vector
+            )
+            if copy.may_keep_enough and is_smaller:
+                undecided.append(copy)
+        return undecided
 
     def explain(self) -> str:
         """Say which copy to store, and what each copy keeps."""
@@ -514,10 +541,14 @@ class CopyComparison(Result):
 
     def _on_copy(self, copy: StoredCopy) -> str:
         """Describe one copy."""
-        texts = [
-            f"{copy.name}: {copy.kept_words} of the lists kept, in {_bytes(copy)} "
-            f"bytes per vector; rows turn by {_degrees(copy.median_angle)} (median)."
-        ]
+        turned = f"rows turn by {_degrees(copy.median_angle)} (median)."
+        if copy is self._named_copy:
+            texts = [f"{copy.name}: {turned}"]
+        else:
+            texts = [
+                f"{copy.name}: {copy.kept_words} of the lists kept, in {_bytes(copy)} "
+                f"per vector; {turned}"
+            ]
         queries = "queries"
         if copy.kept_for_queries is not None and self.n_queries is not None:
             queries = "given queries"
@@ -570,21 +601,22 @@ class CopyComparison(Result):
             low, high = max(down(limits[0]), -1.0), min(up(limits[1]), 1.0)
             cosine = two_decimals(copy.typical_head_cosine)
             texts.append(
-                f"They hold {percent(copy.head_share)} of the squared length of the "
-                f"median row, so a cosine of {cosine} of two such heads can be that of "
-                f"whole rows from {low:.2f} to {high:.2f}."
+                f"Its columns hold {percent(copy.head_share)} of the squared length of "
+                f"the median row, so two such rows with a cosine of {cosine} in the "
+                f"copy can have any cosine from {low:.2f} to {high:.2f} in the "
+                "original."
             )
         if copy.kept_in_principal_axes is not None:
             texts.append(
                 "After `embaudit fix --rotate pca`, which changes no cosine, as many "
-                f"columns keep {percent(copy.kept_in_principal_axes)}."
+                f"columns keep {percent(copy.kept_in_principal_axes)} of the lists."
             )
         return texts
 
 
 def _bytes(copy: StoredCopy) -> str:
-    """Write the bytes of a vector."""
-    return f"{copy.bytes_per_vector:,.0f}"
+    """Write the bytes that a vector takes, such as "1 byte"."""
+    return counted(round(copy.bytes_per_vector), "byte")
 
 
 def _degrees(angle: float) -> str:
@@ -658,7 +690,7 @@ def compare_copies(
     >>> found = compare_copies(rows, ["int8", "first:8"])
     >>> print(found.conclusion)
     int8 is the smallest of these copies that keeps 99 % of each item's top 10 by
-    cosine: ... in 20 instead of 64 bytes per vector (lists of all 60 items).
+    cosine: 99.2 %, in 20 bytes per vector instead of 64 (lists of all 60 items).
     """
     model, draw = model_of(original), as_generator(rng)
     if n_lists is not None:

@@ -663,11 +663,22 @@ def test_a_share_below_99_percent_is_not_written_as_99_percent(kept, figure):
     assert copy.kept_words == figure
     assert copies_table(found).frame["lists kept"].tolist() == [figure]
     # A decision and its figure stand in the same sentence.
-    decision = "No copy is known to keep 99 %"
+    decision = "int8 does not keep 99 %"
     if copy.keeps_enough:
-        decision = "int8 is the smallest of these copies that keeps 99 %"
+        decision = "int8 keeps 99 %"
     assert found.conclusion.startswith(decision)
-    assert f"{figure}, in " in found.conclusion
+    assert f"{figure}, in 28 bytes per vector" in found.conclusion
+
+
+@pytest.mark.parametrize(
+    "formats",
+    [["int8"], ["binary"], ["float16", "int8", "binary"], ["binary", "pca:3"]],
+)
+def test_the_text_gives_the_share_of_each_copy_once(formats):
+    found = compare_copies(clusters(), formats, n_lists=None)
+    for copy in found.copies:
+        texts = [text for text in found.paragraphs if copy.name in text]
+        assert " ".join(texts).count(copy.kept_words) == 1
 
 
 def test_the_cheapest_copy_keeps_enough_at_the_low_end_of_its_interval():
@@ -679,9 +690,11 @@ def test_the_cheapest_copy_keeps_enough_at_the_low_end_of_its_interval():
         assert copy.keeps_enough == (low >= 0.99 - 1e-9)
     # Fifty lists cannot show losses in 6 % of all lists.
     assert found.cheapest is None
-    assert "more lists can decide" in found.conclusion
+    assert "More lists can decide whether int8 and float16 keep 99 %" in (
+        found.conclusion
+    )
     # Four times as many lists make an interval half as long.
-    assert "whether it keeps 99 % (`--n-lists 200`)." in found.conclusion
+    assert "99 % (`--n-lists 200`)." in found.conclusion
     # No more lists can be drawn than there are rows.
     most = compare_copies(x, ["float16", "int8"], n_lists=290)
     assert "`--n-lists 900`" in most.conclusion
@@ -741,7 +754,7 @@ def test_a_copy_is_named_if_it_is_exact_and_not_if_it_mixes_up_neighbours(
         by_hand[name] = shares_of_drawn_lists(cosines, after, 10, 50).mean()
     if cheapest is None:
         assert found.cheapest is None
-        assert "No copy is known to keep 99 %" in found.conclusion
+        assert "No copy keeps 99 %" in found.conclusion
         assert max(by_hand.values()) < 0.99
     else:
         assert found.cheapest.name == cheapest
