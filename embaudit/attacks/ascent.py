@@ -30,7 +30,7 @@ from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.ties import cosine_rounding, first_best, first_largest, largest_first
 from embaudit.core.tolerances import LEAST_STEP, ROUNDING, TIE
 from embaudit.gauges import Affine, Gauge, GaugeGroup
-from embaudit.gauges.group import random_rotation
+from embaudit.gauges.draws import random_rotation
 from embaudit.linalg.nearest import TopK
 from embaudit.linalg.rows import gram, row_norms
 from embaudit.model import Role

@@ -18,7 +18,11 @@ __all__ = [
     "Translation",
 ]
 
-GROUPS: tuple[type[GaugeGroup], ...] = tuple(
-    sorted(GaugeGroup.__subclasses__(), key=lambda group: group.kind)
+GROUPS: tuple[type[GaugeGroup], ...] = (
+    Affine,
+    Diagonal,
+    GeneralLinear,
+    Orthogonal,
+    Translation,
 )
-"""The gauge groups of this package: the subclasses that the modules above define."""
+"""The gauge groups of this package, in the order of their kinds."""

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from embaudit.core.checked import RNG, Vector, as_generator
+from embaudit.gauges.draws import random_linear, random_shift
 from embaudit.gauges.gauge import Gauge
-from embaudit.gauges.group import GaugeGroup, random_linear, sample_spectrum
+from embaudit.gauges.group import GaugeGroup
 from embaudit.gauges.linear import GeneralLinear
-from embaudit.gauges.translation import Translation, random_shift
-from embaudit.linalg.rows import WIDE
+from embaudit.gauges.translation import Translation
 from embaudit.model import FactorModel, SideName
 
 
@@ -94,16 +94,12 @@ class Affine(GaugeGroup):
     def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw a linear part and a shift that use up their budgets.
 
-        A log-normal factor scales the rows as a whole, and a shift without a budget.
-        Above 256 dimensions the linear part is not scaled.
+        A log-normal factor multiplies M, and the shift if it has no budget. Above 256
+        dimensions it does not multiply M.
         """
         draw = as_generator(rng)
-        scale = np.exp(draw.standard_normal())
-        n_scales = min(self.rank, WIDE)
-        scales = sample_spectrum(n_scales, self.max_condition, draw)
-        if self.rank <= WIDE:
-            scales *= scale
-        linear = random_linear(self.rank, scales, draw)
+        scale = float(np.exp(draw.standard_normal()))
+        linear = random_linear(self.rank, self.max_condition, draw, common_scale=scale)
         shift = random_shift(self.rank, self.max_shift, draw)
         if self.max_shift is None:
             shift *= scale

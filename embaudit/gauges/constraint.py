@@ -13,8 +13,11 @@ from embaudit.model.objectives import Linear
 class Constraint:
     """A property that every M of a set has.
 
-    Products and inverses of maps with the property must have it, too, and the identity
-    must have it. Two constraints are equal only if they are the same object.
+    The maps with the property must be a group: products and inverses of such maps have
+    the property, and so has the identity. `GaugeGroup` relies on it.
+
+    Two constraints are equal only if they are the same object, because functions cannot
+    be compared. So a constraint is a constant that all groups with the property import.
 
     Examples
     --------
@@ -24,21 +27,25 @@ class Constraint:
     """
 
     name: str
+    """Adjective or noun that describes M."""
     is_met_by: Callable[[Gauge], bool]
-    """Return True if M has the property, within rounding.
+    """Function that returns True if M of a gauge has the property, within rounding.
 
-    Products of gauges are not exact, so a comparison with 0 must allow for rounding.
+    Products of gauges are not exact, so the function must allow for an error relative
+    to the largest entry of M.
     """
     allows_scale: bool = False
     """True if every multiple of the identity has the property.
 
-    In one dimension, where every M is such a multiple, it then holds for every M.
+    In one dimension every M is such a multiple, so every M has the property there.
     """
 
     def __repr__(self) -> str:
         return f"Constraint({self.name})"
 
 
+# `GaugeGroup` itself uses these two. Another constraint stands in the module of the
+# group that introduces it.
 IDENTITY = Constraint("identity", lambda gauge: gauge.linear_kind is Linear.IDENTITY)
 """M changes nothing. Every set of gauges contains this map."""
 ORTHOGONAL = Constraint(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from embaudit.core.checked import RNG
+from embaudit.core.checked import RNG, as_generator
 from embaudit.gauges.constraint import Constraint
+from embaudit.gauges.draws import random_scales
 from embaudit.gauges.gauge import Gauge
-from embaudit.gauges.group import GaugeGroup, sample_spectrum
+from embaudit.gauges.group import GaugeGroup
 
 DIAGONAL = Constraint("diagonal", lambda gauge: gauge.is_diagonal, allows_scale=True)
 """M only scales the latent dimensions."""
@@ -51,4 +52,5 @@ class Diagonal(GaugeGroup):
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw log-normal scales, stretched to use up the budget exactly."""
-        return Gauge.diagonal(sample_spectrum(self.rank, self.max_condition, rng))
+        scales = random_scales(self.rank, self.max_condition, as_generator(rng))
+        return Gauge.diagonal(scales)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from embaudit.core.checked import RNG, as_generator
+from embaudit.gauges.draws import random_linear
 from embaudit.gauges.gauge import Gauge
-from embaudit.gauges.group import GaugeGroup, random_linear, sample_spectrum
-from embaudit.linalg.rows import WIDE
+from embaudit.gauges.group import GaugeGroup
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,4 @@ class GeneralLinear(GaugeGroup):
         256 uniform orthonormal directions are stretched, and all directions orthogonal
         to them stay as they are.
         """
-        draw = as_generator(rng)
-        n_scales = min(self.rank, WIDE)
-        scales = sample_spectrum(n_scales, self.max_condition, draw)
-        return random_linear(self.rank, scales, draw)
+        return random_linear(self.rank, self.max_condition, as_generator(rng))

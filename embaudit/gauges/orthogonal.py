@@ -8,8 +8,9 @@ import numpy as np
 
 from embaudit.core.checked import RNG, as_generator
 from embaudit.gauges.constraint import ORTHOGONAL
+from embaudit.gauges.draws import random_basis, random_rotation
 from embaudit.gauges.gauge import Gauge
-from embaudit.gauges.group import GaugeGroup, random_basis, random_rotation
+from embaudit.gauges.group import GaugeGroup
 from embaudit.linalg.rows import WIDE
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from embaudit.core.checked import RNG, Vector, as_generator
-from embaudit.core.tolerances import EPS
+from embaudit.core.checked import RNG, as_generator
 from embaudit.gauges.constraint import IDENTITY, ORTHOGONAL
+from embaudit.gauges.draws import random_shift
 from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup
 from embaudit.model import FactorModel, SideName
@@ -62,15 +60,3 @@ class Translation(GaugeGroup):
         if self.side == "right":
             return Gauge.translation(self.rank, right=shift)
         return Gauge.translation(self.rank, left=shift)
-
-
-def random_shift(
-    rank: int, max_shift: float | None, draw: np.random.Generator
-) -> Vector:
-    """Draw a standard normal vector; with a budget, as long as the budget allows."""
-    # The direction of a normal vector is uniform.
-    shift = draw.standard_normal(rank)
-    if max_shift is not None:
-        # Slightly below the budget, so that rounding does not exceed it.
-        shift *= max_shift * (1 - 8 * EPS) / np.linalg.norm(shift)
-    return shift

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from embaudit.core.checked import RNG, Floats, Indices, Vector, as_generator, is_number
 from embaudit.errors import InputError, must_be
 from embaudit.gauges import GeneralLinear
-from embaudit.gauges.group import require_budget, sample_spectrum
+from embaudit.gauges.budgets import require_budget
+from embaudit.gauges.draws import random_scales
 from embaudit.io.attention import (
     AttentionHead,
     Block,
@@ -177,7 +178,7 @@ def draw_gauge(
     n_scales = len(freedom.blocks)
     scales: NDArray[Any] = np.empty(0)
     if n_scales:
-        scales = sample_spectrum(n_scales, max_condition, draw)
+        scales = random_scales(n_scales, max_condition, draw)
     for block, scale in zip(freedom.blocks, scales, strict=True):
         turn = np.eye(len(block))
         if len(block) == 2 and not freedom.has_row_norms:

@@ -8,7 +8,7 @@ import pytest
 from embaudit.attacks import worst_gauge
 from embaudit.attacks.ascent import Budget, Displacement, Slopes, Table
 from embaudit.gauges import Affine, GeneralLinear
-from embaudit.gauges.group import random_rotation
+from embaudit.gauges.draws import random_rotation
 from embaudit.model import FactorModel
 from embaudit.model.drift import drift
 

@@ -26,7 +26,7 @@ from embaudit.gauges import (
     Translation,
 )
 from embaudit.gauges.constraint import Constraint
-from embaudit.gauges.group import random_rotation
+from embaudit.gauges.draws import random_rotation
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
 
@@ -101,6 +101,17 @@ class RigidMotions(GaugeGroup):
 
 class TestRigidMotions(GaugeGroupContract):
     groups = st.builds(RigidMotions, st.integers(2, 5))
+
+
+def test_groups_lists_every_group_of_the_package_by_its_kind() -> None:
+    package = {
+        group
+        for group in GaugeGroup.__subclasses__()
+        if group.__module__.startswith("embaudit.")
+    }
+    assert set(GROUPS) == package
+    kinds = [group.kind for group in GROUPS]
+    assert kinds == sorted(kinds)
 
 
 def test_every_group_has_its_laws_and_its_strategy() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.gauges import Gauge
-from embaudit.gauges.group import random_rotation
+from embaudit.gauges.draws import random_rotation
 from embaudit.model import FactorModel
 
 S = float(np.sqrt(1 - 0.95**2))
