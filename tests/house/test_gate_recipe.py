@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from embaudit import FactorModel, save
+from embaudit._version import __version__
 
 RECIPE = (Path(__file__).parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
 
@@ -58,6 +59,14 @@ def project(embaudit):
     save(trained(1), "yesterday.npz")
     assert embaudit(*FIRST).code == 0
     return lambda: [embaudit(*words) for _, *words in COMMANDS]
+
+
+def test_the_recipe_installs_the_wheel_that_a_checkout_builds():
+    """There is no release that a name alone could install."""
+    (build,) = blocks("sh")
+    assert build.startswith("pip wheel . --no-deps ")
+    installed = [step["run"] for step in STEPS if "pip" in step.get("run", "")]
+    assert installed == [f"pip install ./embaudit-{__version__}-py3-none-any.whl"]
 
 
 def test_the_recipe_asks_for_all_three_and_shows_what_they_write():
