@@ -17,25 +17,34 @@ from pathlib import Path
 
 import numpy as np
 
+from embaudit.core.words import counted
+
 DTYPES = {"float32": ("F32", 4), "bfloat16": ("BF16", 2), "float16": ("F16", 2)}
 
 
 def write_file(path: Path, gigabytes: float, dtype: str, seed: int) -> None:
-    """Write tensors shaped like a language model's, a piece at a time."""
+    """Write tensors shaped like a language model's, a piece at a time.
+
+    The last tensor has fewer rows, so that the file has the given size. A file has at
+    least one row, however small this size is.
+    """
     code, width = DTYPES[dtype]
-    rows = [32_000] + [4_096] * 400
-    entries = int(gigabytes * 1e9 / width)
+    n_columns = 2_048
+    bytes_per_row = n_columns * width
+    n_left = max(1, int(gigabytes * 1e9 / bytes_per_row))
     header, offset, shapes = {}, 0, []
-    for i, n in enumerate(rows):
-        shape = (n, 2_048)
-        if offset + n * 2_048 * width > entries * width:
+    for i, n_rows in enumerate([32_000] + [4_096] * 400):
+        shape = (min(n_rows, n_left), n_columns)
+        if shape[0] == 0:
             break
+        end = offset + shape[0] * bytes_per_row
         header[f"layers.{i}.weight"] = {
             "dtype": code,
             "shape": shape,
-            "data_offsets": [offset, offset + n * 2_048 * width],
+            "data_offsets": [offset, end],
         }
-        offset += n * 2_048 * width
+        offset = end
+        n_left -= shape[0]
         shapes.append(shape)
     text = json.dumps(header).encode()
     rng = np.random.default_rng(seed)
@@ -122,7 +131,7 @@ def main() -> None:
                 f"{options.gigabytes:g} GB {options.dtype} by {blocks:8s}: "
                 f"reading {read:.1f} s, comparing {done['seconds']:.1f} s, "
                 f"beyond reading {beyond:.1f} s, peak {done['peak_mb']:.0f} MB, "
-                f"{done['blocks']:,} blocks"
+                f"{counted(done['blocks'], 'block')}"
             )
 
 
