@@ -56,10 +56,14 @@ def elsewhere(cluster):
 @pytest.mark.slow
 @pytest.mark.usefixtures("elsewhere")
 def test_blocks_run_in_the_workers_and_their_results_come_in_order():
-    x = np.arange(120.0).reshape(40, 3)
-    results = list(parallel_map(lambda i: (os.getpid(), float(x[i].sum())), range(40)))
-    assert [value for _, value in results] == [float(row.sum()) for row in x]
-    assert os.getpid() not in {process for process, _ in results}
+    rows = np.arange(120.0).reshape(40, 3)
+
+    def process_and_sum(row):
+        return os.getpid(), float(rows[row].sum())
+
+    processes, sums = zip(*parallel_map(process_and_sum, range(40)), strict=True)
+    assert list(sums) == rows.sum(axis=1).tolist()
+    assert os.getpid() not in processes
 
 
 @pytest.mark.usefixtures("elsewhere")

@@ -61,17 +61,24 @@ def test_a_value_precedes_a_larger_one_only_within_the_tolerance(seed: int) -> N
 
 
 def test_lists_are_ordered_one_by_one() -> None:
-    indices = np.array([[5, 3, 1], [2, 8, 4]])
-    values = np.array([[1.0, 1.0 - ULP, 0.5], [0.9, 0.4, 0.4 - ULP]])
-    assert order_lists(indices, values, 1e-13).tolist() == [[3, 5, 1], [2, 4, 8]]
+    """Values that tie are ordered by their index."""
+    indices = [[5, 3, 1], [2, 8, 4]]
+    values = [[1.0, 1.0 - ULP, 0.5], [0.9, 0.4, 0.4 - ULP]]
+    ordered = order_lists(np.array(indices), np.array(values), tolerance=1e-13)
+    assert ordered[0].tolist() == [3, 5, 1]
+    assert ordered[1].tolist() == [2, 4, 8]
 
 
-def test_levelled_values_are_equal_where_they_tied_and_unchanged_elsewhere() -> None:
-    values = np.array([[1.0, 0.5, 1.0 + ULP, 0.5 + 1e-6], [2.0, -np.inf, 0.0, 4.0]])
+def test_levelled_values_are_equal_where_they_tied() -> None:
+    values = np.array([[1.0, 0.5, 1.0 + ULP, 0.5 + 1e-6]])
     levelled = level_ties(values)
-    assert levelled[0, 0] == levelled[0, 2] == 1.0
-    assert levelled[0, [1, 3]].tolist() == values[0, [1, 3]].tolist()
-    assert levelled[1].tolist() == values[1].tolist()
+    assert levelled.tolist() == [[1.0, 0.5, 1.0, 0.5 + 1e-6]]
+
+
+def test_values_without_ties_stay_as_they_are() -> None:
+    values = np.array([[2.0, -np.inf, 0.0, 4.0]])
+    levelled = level_ties(values)
+    assert levelled.tolist() == values.tolist()
 
 
 @pytest.mark.parametrize("share", [0.05, 0.05 - 1e-17, 1 - 0.95, 0.3 - 0.25])
@@ -83,11 +90,25 @@ def test_a_share_at_a_limit_reaches_it_and_does_not_exceed_it(share: float) -> N
 # Candidates that tie with the last entry of a list
 
 
-def test_candidates_within_the_tolerance_of_the_last_entry_are_tied() -> None:
-    values = np.array([[2.0, 1.0 + 2e-6, 1.0 + 1e-7, 1.0, 1.0 - 1e-7, 0.5, -np.inf]])
-    is_above, is_tied = above_and_tied(values, np.array([[1.0]]), 1e-6)
-    assert is_above.tolist() == [[True, True, False, False, False, False, False]]
-    assert is_tied.tolist() == [[False, False, True, True, True, False, False]]
+@pytest.mark.parametrize(
+    ("value", "above", "tied"),
+    [
+        (2.0, True, False),
+        (1.0 + 2e-6, True, False),
+        (1.0 + 1e-7, False, True),
+        (1.0, False, True),
+        (1.0 - 1e-7, False, True),
+        (0.5, False, False),
+        (-np.inf, False, False),
+    ],
+)
+def test_candidates_within_the_tolerance_of_the_last_entry_are_tied(
+    value: float, above: bool, tied: bool
+) -> None:
+    last_entry = np.array([[1.0]])
+    is_above, is_tied = above_and_tied(np.array([[value]]), last_entry, 1e-6)
+    assert is_above.tolist() == [[above]]
+    assert is_tied.tolist() == [[tied]]
 
 
 def test_the_chances_of_the_tied_candidates_add_up_to_the_places_left() -> None:

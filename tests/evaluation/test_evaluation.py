@@ -334,9 +334,18 @@ def test_the_separator_of_labels_does_not_change_an_evaluation(separator):
 
 
 def test_queries_without_a_related_row_are_left_out():
-    """Chance is the mean over the queries that have related and unrelated rows."""
+    """The last row has a label of its own."""
+    labels = ["a", "a", "b", "b", "b", "c"]
+    model = random_model(n=9, p=6, k=2)
+    found = evaluate_similarities(model, labels, n_neighbours=2)
+    assert found.queries.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_queries_without_an_unrelated_row_do_not_count_for_chance():
+    """The last row is related to all others, and the first row to the last alone."""
     labels = ["a", "b", "b", "c", "c", "c", "a|b|c|d"]
-    found = evaluate_similarities(random_model(n=9, p=7, k=2), labels, n_neighbours=2)
-    # The last row is related to all others, the first to the last alone.
+    n_related = [1, 2, 2, 3, 3, 3]
+    model = random_model(n=9, p=7, k=2)
+    found = evaluate_similarities(model, labels, n_neighbours=2)
     assert found.queries.tolist() == [0, 1, 2, 3, 4, 5]
-    assert found.chance == pytest.approx(np.mean([1, 2, 2, 3, 3, 3]) / 6)
+    assert found.chance == pytest.approx(np.mean(n_related) / 6)

@@ -156,14 +156,18 @@ def test_an_affine_group_finds_the_shift_before_the_stretch(side: SideName) -> N
 
 def test_an_affine_budget_admits_a_shift_that_only_the_stretch_makes_long() -> None:
     """A shift of 2 that was stretched by 2 had the length 1 before."""
-    gauge = Gauge.translation(2, left=[2.0, 0.0]) @ Gauge.diagonal([2.0, 1.0])
-    assert Affine(2, side="left", max_condition=2.0, max_shift=1.0).contains(gauge)
+    group = Affine(2, side="left", max_condition=2.0, max_shift=1.0)
+    stretch = Gauge.diagonal([2.0, 1.0])
+    shift = Gauge.translation(2, left=[2.0, 0.0])
+    assert group.contains(shift @ stretch)
 
 
 def test_an_affine_budget_rejects_a_shift_that_the_stretch_makes_short() -> None:
     """A shift of 0.75 that was stretched by 1/2 had the length 1.5 before."""
-    gauge = Gauge.translation(2, left=[0.75, 0.0]) @ Gauge.diagonal([0.5, 1.0])
-    assert not Affine(2, side="left", max_condition=2.0, max_shift=1.0).contains(gauge)
+    group = Affine(2, side="left", max_condition=2.0, max_shift=1.0)
+    stretch = Gauge.diagonal([0.5, 1.0])
+    shift = Gauge.translation(2, left=[0.75, 0.0])
+    assert not group.contains(shift @ stretch)
 
 
 @pytest.mark.parametrize("kind", [Diagonal, GeneralLinear])

@@ -9,6 +9,8 @@ from embaudit.gauges.draws import random_rotation
 from embaudit.model import FactorModel
 
 S = float(np.sqrt(1 - 0.95**2))
+SQUARE = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+"""Four labels at the corners of a square, in the order of a walk around it."""
 
 
 def affine_gauge(

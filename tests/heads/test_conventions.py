@@ -271,8 +271,14 @@ def test_narrow_heads_behind_a_layer_norm_raise_no_false_alarm(k, seed):
     assert "EMB001" not in {one.code for one in found.conclusions}
 
 
-def test_normalised_states_sum_to_zero_where_their_entries_nearly_agree():
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [([1.1, 1.1 + 2.0**-40], [-1, 1]), ([1e8 + 0.1, 1e8], [1, -1])],
+)
+def test_a_normalised_state_sums_to_zero_where_its_entries_nearly_agree(
+    state, expected
+):
     norm = FinalNorm("layer", np.ones(2))
-    states = norm.normalised([[1.1, 1.1 + 2.0**-40], [1e8 + 0.1, 1e8]])
-    np.testing.assert_allclose(states.sum(axis=1), 0, atol=1e-15)
-    np.testing.assert_allclose(states, [[-1, 1], [1, -1]], rtol=1e-6)
+    normalised = norm.normalised([state])[0]
+    assert normalised.sum() == pytest.approx(0, abs=1e-15)
+    np.testing.assert_allclose(normalised, expected, rtol=1e-6)

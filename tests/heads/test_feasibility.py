@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from head_examples import random_head
+from head_examples import SQUARE, random_head
 from scipy.optimize import linprog, minimize
 from scipy.spatial import ConvexHull
 
@@ -153,11 +153,18 @@ def test_the_corners_of_a_grid_share_no_half_because_a_third_point_is_between():
     assert found.decided.all()
 
 
+def test_a_label_inside_the_hull_of_the_others_cannot_lead():
+    rows = [*SQUARE.right, [0, 0]]
+    found = argmaxable(FactorModel.from_softmax(rows))
+    assert not found.can_lead[4]
+
+
 def test_a_bias_lifts_a_label_inside_the_hull_over_the_others():
     """At the input 0 the logits are the biases, so the last label leads by 1."""
-    rows = [[1, 1], [-1, 1], [-1, -1], [1, -1], [0, 0]]
-    assert not argmaxable(FactorModel.from_softmax(rows)).can_lead[4]
-    assert argmaxable(FactorModel.from_softmax(rows, [0, 0, 0, 0, 1])).can_lead[4]
+    rows = [*SQUARE.right, [0, 0]]
+    bias = [0, 0, 0, 0, 1]
+    found = argmaxable(FactorModel.from_softmax(rows, bias))
+    assert found.can_lead[4]
 
 
 def test_the_lead_of_a_corner_of_a_square_is_its_gap_over_the_deviation_of_the_logits():
@@ -165,14 +172,16 @@ def test_the_lead_of_a_corner_of_a_square_is_its_gap_over_the_deviation_of_the_l
 
     The gap to the next label is 2, the standard deviation of the logits is sqrt(2).
     """
-    square = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-    np.testing.assert_allclose(argmaxable(square).lead, np.sqrt(2))
+    expected = 2 / np.sqrt(2)
+    found = argmaxable(SQUARE)
+    np.testing.assert_allclose(found.lead, expected)
 
 
 def test_an_edge_of_a_square_leads_by_two_standard_deviations():
     """The input (1, 0) gives the corners the logits 1, -1, -1 and 1."""
-    square = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-    np.testing.assert_allclose(shared_halves(square, [[0, 3]]).lead, 2)
+    right_edge = [0, 3]
+    found = shared_halves(SQUARE, [right_edge])
+    np.testing.assert_allclose(found.lead, 2)
 
 
 @pytest.mark.parametrize("n_labels", [2, 5])

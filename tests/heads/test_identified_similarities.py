@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from head_examples import affine_gauge, equivalent_head, random_head
+from head_examples import SQUARE, affine_gauge, equivalent_head, random_head
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,22 +99,26 @@ def test_projector_cosines_degenerate_where_labels_are_affinely_independent(n, r
     assert np.allclose(found.cosines, -1 / (n - 1))
 
 
-def test_the_corners_of_a_square_have_the_typical_projector_cosine():
-    """The rows are centred and W'W = 4 I, so `H = W W' / 4`.
+def test_opposite_corners_of_a_square_have_the_projector_cosine_minus_1():
+    """The rows are centred and W'W = 4 I, so `H = W W' / 4`."""
+    found = projector_cosines(SQUARE, pairs=[[0, 2], [1, 3]])
+    np.testing.assert_allclose(found.cosines, -1, atol=1e-12)
 
-    Each diagonal entry of H is 1/2. Each label has cosine -1 with the opposite corner
-    and 0 with its two neighbours, so the mean square cosine is (1 + 0 + 0) / 3.
-    """
-    square = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-    neighbours, opposites = [[0, 1], [1, 2], [2, 3], [3, 0]], [[0, 2], [1, 3]]
-    found = projector_cosines(square, pairs=neighbours + opposites)
-    np.testing.assert_allclose(found.cosines, [0, 0, 0, 0, -1, -1], atol=1e-12)
-    assert found.typical == pytest.approx(np.sqrt(1 / 3))
+
+def test_neighbouring_corners_of_a_square_have_the_projector_cosine_0():
+    found = projector_cosines(SQUARE, pairs=[[0, 1], [1, 2], [2, 3], [3, 0]])
+    np.testing.assert_allclose(found.cosines, 0, atol=1e-12)
+
+
+def test_the_typical_projector_cosine_of_a_square_is_the_root_of_its_mean_square():
+    """Each label has cosine -1 with one other label and 0 with two other labels."""
+    mean_square = (1 + 0 + 0) / 3
+    found = projector_cosines(SQUARE, pairs=[[0, 2]])
+    assert found.typical == pytest.approx(np.sqrt(mean_square))
 
 
 def test_two_labels_per_dimension_are_neither_degenerate_nor_thin():
-    square = FactorModel.from_softmax([[1, 1], [-1, 1], [-1, -1], [1, -1]])
-    found = projector_cosines(square, pairs=[[0, 1]])
+    found = projector_cosines(SQUARE, pairs=[[0, 1]])
     assert found.n_labels == 4
     assert found.rank == 2
     assert found.labels_per_dimension == 2

@@ -140,10 +140,18 @@ NEAR_TIE = np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.0], [1.0 + 1e-6, 0.0]])
 QUERY = np.array([[1.0, 0.0]])
 
 
-def test_a_listed_candidate_is_held_and_a_worse_one_is_not() -> None:
+def test_the_first_of_equal_candidates_is_listed() -> None:
     best = best_matches(Order("dot", NEAR_TIE), QUERY, 2)
     assert best.indices.tolist() == [[3, 0]]
-    assert best.holds(np.array([[3, 0, 2]]), tie=1e-9).tolist() == [[True, True, False]]
+
+
+@pytest.mark.parametrize(("row", "is_held"), [(3, True), (0, True), (2, False)])
+def test_a_listed_candidate_is_held_and_a_worse_one_is_not(
+    row: int, is_held: bool
+) -> None:
+    best = best_matches(Order("dot", NEAR_TIE), QUERY, 2)
+    held = best.holds(np.array([[row]]), tie=1e-9)
+    assert held.tolist() == [[is_held]]
 
 
 def test_a_candidate_that_ties_with_the_last_one_is_held() -> None:
@@ -151,13 +159,16 @@ def test_a_candidate_that_ties_with_the_last_one_is_held() -> None:
     assert best.holds(np.array([[1]]), tie=1e-9).tolist() == [[True]]
 
 
-def test_the_tolerance_decides_which_candidates_tie() -> None:
+@pytest.mark.parametrize(("tie", "is_held"), [(1e-9, False), (1e-6, True)])
+def test_the_tolerance_decides_which_candidates_tie(tie: float, is_held: bool) -> None:
+    """Row 0 is worse than row 3 by 1e-6.
+
+    Both values have a size of about 1, so the tolerance is twice `tie`.
+    """
     best = best_matches(Order("dot", NEAR_TIE), QUERY, 1)
     assert best.indices.tolist() == [[3]]
-    # Row 0 is worse by 1e-6. Both values have a size of about 1, so the tolerance is
-    # twice `tie`.
-    assert best.holds(np.array([[0]]), tie=1e-9).tolist() == [[False]]
-    assert best.holds(np.array([[0]]), tie=1e-6).tolist() == [[True]]
+    held = best.holds(np.array([[0]]), tie=tie)
+    assert held.tolist() == [[is_held]]
 
 
 def test_no_candidate_is_never_held() -> None:

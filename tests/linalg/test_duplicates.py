@@ -164,7 +164,9 @@ def test_rows_that_drift_away_from_the_first_row_are_no_copies_of_it():
 
     The angles are 0.8 and 1.6 times the largest angle of copies.
     """
-    angles = np.arccos(1 - resolution(2)) * np.array([0.0, 0.8, 1.6])
-    x = np.column_stack([np.cos(angles), np.sin(angles)])
-    assert duplicate_representatives(x[1:], np.arange(2)).tolist() == [0, 0]
-    assert duplicate_representatives(x, np.arange(3)).tolist() == [0, 0, 2]
+    largest_angle = np.arccos(1 - resolution(2))
+    angles = largest_angle * np.array([0.0, 0.8, 1.6])
+    rows = np.column_stack([np.cos(angles), np.sin(angles)])
+    last_two = rows[1:]
+    assert duplicate_representatives(last_two, np.arange(2)).tolist() == [0, 0]
+    assert duplicate_representatives(rows, np.arange(3)).tolist() == [0, 0, 2]

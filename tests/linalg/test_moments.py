@@ -124,13 +124,17 @@ def moments_by(route, x, precision):
 
 @pytest.mark.parametrize(("route", "rtol"), [("qr", 1e-13), ("gram", 1e-9)])
 def test_axes_are_the_singular_vectors_of_the_centred_rows(route, rtol):
-    # Singular values of about 16 · 10⁰ to 16 · 10⁻³.
-    x = np.random.default_rng(6).standard_normal((300, 4)) * [1, 1e-1, 1e-2, 1e-3] + 3
-    s, vt = moments_by(route, x, precision=1e-8).axes
-    _, expected_s, expected_vt = np.linalg.svd(x - x.mean(axis=0))
-    np.testing.assert_allclose(s, expected_s, rtol=rtol)
+    scales = [1, 1e-1, 1e-2, 1e-3]  # singular values of about 16 to 16e-3
+    draw = np.random.default_rng(6)
+    rows = draw.standard_normal((300, 4)) * scales + 3
+    _, expected_values, expected_vectors = np.linalg.svd(rows - rows.mean(axis=0))
+
+    values, vectors = moments_by(route, rows, precision=1e-8).axes
+
+    np.testing.assert_allclose(values, expected_values, rtol=rtol)
     # A singular vector has any sign.
-    np.testing.assert_allclose(np.abs(vt @ expected_vt.T), np.eye(4), atol=1e-9)
+    cosines = np.abs(vectors @ expected_vectors.T)
+    np.testing.assert_allclose(cosines, np.eye(4), atol=1e-9)
 
 
 N_WIDE = 257
@@ -185,12 +189,25 @@ def test_a_large_mean_does_not_count_as_a_direction_that_rows_span():
     assert moments(x / [1e10, 1]).rank == 2
 
 
+def rows_with_constant_columns():
+    rows = np.random.default_rng(7).standard_normal((500, 5)).astype(np.float32)
+    rows[:, 1] = 0.1
+    rows[:, 2] = 0.0
+    rows[:, 3] += 1e3
+    return rows
+
+
 @pytest.mark.parametrize("route", BY_ROUTE)
-def test_columns_have_the_lengths_of_the_rows_and_constants_are_found(route):
-    x = np.random.default_rng(7).standard_normal((500, 5)).astype(np.float32)
-    x[:, 1], x[:, 2], x[:, 3] = 0.1, 0.0, x[:, 3] + 1e3
-    found = moments_by(route, x, precision=float(np.finfo(np.float32).eps))
-    expected = np.linalg.norm(x.astype(np.float64), axis=0)
+def test_column_norms_are_those_of_the_rows(route):
+    rows = rows_with_constant_columns()
+    expected = np.linalg.norm(rows.astype(np.float64), axis=0)
+    found = moments_by(route, rows, precision=float(np.finfo(np.float32).eps))
     np.testing.assert_allclose(found.column_norms, expected, rtol=1e-13)
-    # A column of zeros is no bias.
+
+
+@pytest.mark.parametrize("route", BY_ROUTE)
+def test_constant_columns_are_found_unless_they_are_zero(route):
+    """A column of zeros is no bias, and a column of large numbers is not constant."""
+    rows = rows_with_constant_columns()
+    found = moments_by(route, rows, precision=float(np.finfo(np.float32).eps))
     assert found.constant_columns == (1,)

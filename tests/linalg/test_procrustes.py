@@ -40,8 +40,10 @@ def test_no_other_rotation_is_nearer_if_the_widths_differ(n, m):
 
 def test_a_direction_without_counterpart_goes_to_an_unused_column_first():
     """Two sources meet one target; the second goes to the column after the leading."""
-    rotation = best_rotation(np.array([[2.0], [0.0]]), 2, 3)
-    np.testing.assert_allclose(np.abs(rotation), [[1, 0, 0], [0, 1, 0]], atol=1e-15)
+    cross = np.array([[2.0], [0.0]])
+    rotation = best_rotation(cross, 2, 3)
+    expected = [[1, 0, 0], [0, 1, 0]]
+    np.testing.assert_allclose(np.abs(rotation), expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

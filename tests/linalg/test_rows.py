@@ -74,17 +74,41 @@ def test_unit_rows_at_extreme_norms(row: np.ndarray) -> None:
             assert abs(mpf(float(got)) - mpf(float(x)) / exact) <= 4 * len(row) * EPS
 
 
-def test_unit_rows_of_finite_rows_whose_norm_is_infinite() -> None:
-    largest = np.finfo(np.float64).max
-    rows = np.array([[largest, largest], [-largest, 0.75 * largest], [3.0, 4.0]])
-    expected = [[np.sqrt(0.5), np.sqrt(0.5)], [-0.8, 0.6], [0.6, 0.8]]
-    np.testing.assert_allclose(unit_rows(rows), expected, rtol=1e-15)
+LARGEST = float(np.finfo(np.float64).max)
 
 
-def test_sums_and_norms_of_empty_matrices() -> None:
-    np.testing.assert_array_equal(gram(np.zeros((0, 2))), np.zeros((2, 2)))
-    assert row_norms(np.zeros((0, 2))).shape == (0,)
-    np.testing.assert_array_equal(row_norms(np.zeros((3, 0))), np.zeros(3))
+@pytest.mark.parametrize(
+    ("row", "unit"),
+    [
+        ([LARGEST, LARGEST], [np.sqrt(0.5), np.sqrt(0.5)]),
+        ([-LARGEST, 0.75 * LARGEST], [-0.8, 0.6]),
+    ],
+)
+def test_a_finite_row_whose_norm_overflows_has_a_unit_row(
+    row: list[float], unit: list[float]
+) -> None:
+    found = unit_rows(np.array([row]))
+    np.testing.assert_allclose(found, [unit], rtol=1e-15)
+
+
+def test_a_row_next_to_one_whose_norm_overflows_has_its_own_unit_row() -> None:
+    rows = np.array([[LARGEST, LARGEST], [3.0, 4.0]])
+    np.testing.assert_allclose(unit_rows(rows)[1], [0.6, 0.8], rtol=1e-15)
+
+
+def test_the_gram_matrix_of_no_rows_is_zero() -> None:
+    no_rows = np.zeros((0, 2))
+    np.testing.assert_array_equal(gram(no_rows), np.zeros((2, 2)))
+
+
+def test_no_rows_have_no_norms() -> None:
+    no_rows = np.zeros((0, 2))
+    assert row_norms(no_rows).shape == (0,)
+
+
+def test_rows_without_columns_have_the_norm_0() -> None:
+    no_columns = np.zeros((3, 0))
+    np.testing.assert_array_equal(row_norms(no_columns), np.zeros(3))
 
 
 @given(st.data())
