@@ -215,7 +215,7 @@ class Audit(PlottableResult):
                 "neighbours": {
                     "gauge": self.evidence.examples_gauge,
                     "examples": self.evidence.examples,
-                    "beside_bias": self.evidence.beside_bias,
+                    "bias_examples": self.evidence.bias_examples,
                 },
                 "findings": self.findings,
                 "notes": self.notes,

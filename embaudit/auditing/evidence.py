@@ -12,6 +12,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.auditing.bias_columns import (
+    bias_can_change_neighbours,
+    neighbours_with_bias,
+)
 from embaudit.auditing.diagnosis import Diagnosis, diagnose
 from embaudit.auditing.equivalence_class import EquivalenceClass, equivalence_class_of
 from embaudit.auditing.equivalents import (
@@ -37,7 +41,7 @@ from embaudit.auditing.predicted import (
     penalty_form,
     without_unseen,
 )
-from embaudit.auditing.traits import Traits, beside_bias, counts_bias, traits_of
+from embaudit.auditing.traits import Traits, traits_of
 from embaudit.canonical import Position, position
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.row_span import span_basis, stored_columns, turned
@@ -105,8 +109,8 @@ class Evidence:
     """The equivalent model whose neighbours are shown."""
     examples: tuple[Neighbourhood, ...] = ()
     """Neighbours of a few rows in the model and in the equivalent model shown."""
-    beside_bias: tuple[Neighbourhood, ...] = ()
-    """Neighbours without the bias and with the bias as one more column.
+    bias_examples: tuple[Neighbourhood, ...] = ()
+    """Neighbours of a few rows without the bias and with the bias as a column.
 
     Libraries that store the bias among the factors list the second kind.
     """
@@ -756,15 +760,14 @@ def _compared(
         moved_rows = furthest.rows(model, side)
         examples = neighbourhoods(model, moved_rows, role=side, rows=rows, n=n)
     predicted = by_prediction(probe, side=side, rows=rows, n=n)
-    with_bias: tuple[Neighbourhood, ...] = ()
-    if side == "right" and counts_bias(model):
-        both = model.left_bias is not None
-        with_bias = beside_bias(model.right_side, rows, n, both=both)
+    bias_examples: tuple[Neighbourhood, ...] = ()
+    if side == "right" and bias_can_change_neighbours(model):
+        bias_examples = neighbours_with_bias(model, rows, n)
     return {
         "examples_gauge": examples_gauge,
         "examples": examples,
         "predicted": predicted,
-        "beside_bias": with_bias,
+        "bias_examples": bias_examples,
         "unseen": without_unseen(probe, equivalence.outside),
         "penalty": penalty_form(probe),
     }

@@ -40,6 +40,7 @@ from embaudit.linalg.intervals import draw_groups
 from embaudit.linalg.nearest import list_length, nearest_by_product, neighbours
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
+from embaudit.model.centring import centre_of
 from embaudit.model.sizes import require_ordinary_size
 
 CANDIDATES = 50_000
@@ -391,7 +392,7 @@ def similarities(
     of a row as a candidate.
     """
     x = model.factors(role)
-    mean = x.mean(axis=0, dtype=np.float64)
+    centre = centre_of(model, role)
 
     def stored() -> Floats:
         return np.asarray(x[rows], dtype=np.float64)
@@ -403,7 +404,7 @@ def similarities(
     versions: dict[str, MakeVersion] = {
         RAW: _cosines_of(lambda: x[rows]),
         "dot product": dot_products,
-        "centred cosine": _cosines_of(lambda: stored() - mean),
+        "centred cosine": _cosines_of(lambda: stored() - centre),
     }
     if model.left is not None:
         versions[PREDICTION] = _cosines_of(

@@ -46,6 +46,7 @@ from embaudit.linalg.mapped import RowMap, affine
 from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.linalg.rows import block_norms, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
+from embaudit.model.centring import centre_of
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_ordinary_size
@@ -108,7 +109,7 @@ def fix(
         - "balanced", "left-whitened", "right-whitened": the equivalent model in this
           canonical gauge, which is a convention.
         - "centred": the equivalent model whose mean rows are 0 if predictions leave
-          them free.
+          them free. In a table of vectors, zero rows do not count.
         - "folded": a head multiplied by the gains of its final norm.
         - "folded-centred": a folded head without any component that no probability
           shows; its axes stay a convention.
@@ -522,8 +523,9 @@ def _centred(
         )
     # A shift must be absorbed by a bias or the softmax (docs/theory.md, "A shift is
     # free where something absorbs it"). Vectors alone have no prediction to change.
+    is_table = model.left is None and model.link.name == "identity"
     free = model.free_shifts
-    if model.left is None and model.link.name == "identity":
+    if is_table:
         free = ("right",)
     if not set(free) & set(roles):
         sides = " or ".join(f"{model.title(role)}s" for role in roles)
@@ -542,7 +544,12 @@ def _centred(
     zero = np.zeros(small.rank)
     centres: dict[SideName, Vector] = {}
     for side in model.sides:
-        centres[side] = small.side(side).moments.mean if side in free else zero
+        if side not in free:
+            centres[side] = zero
+        elif is_table:
+            centres[side] = centre_of(small, side)
+        else:
+            centres[side] = small.side(side).moments.mean
     biases: dict[str, Vector] = {}
     if "left" in centres:
         biases = absorbed_biases(small, centres["left"], centres["right"])

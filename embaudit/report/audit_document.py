@@ -1021,7 +1021,7 @@ def _neighbours(audit: Audit) -> Section:
             decimals=2 if usual is None else usual.decimals,
         )
         lists.append(made.first if is_still else made)
-    biased = (each for each in evidence.beside_bias if each.before)
+    biased = (each for each in evidence.bias_examples if each.before)
     lists += [
         lists_of(each, ("without the bias", "with it among the factors"), title=called)
         for each in biased

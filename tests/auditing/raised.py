@@ -37,7 +37,9 @@ from truth.table import TABLE as TRUTH_TABLE
 
 from embaudit import audit
 from embaudit.attacks import Attack
+from embaudit.auditing.bias_columns import BiasColumns
 from embaudit.auditing.catalogue import CODES, NAMES
+from embaudit.auditing.common_direction import CommonDirection
 from embaudit.auditing.finding import Kind
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import ScoreChange
@@ -46,18 +48,13 @@ from embaudit.auditing.lora import audit_lora
 from embaudit.auditing.near_duplicates import NearDuplicates
 from embaudit.auditing.predicted import PenaltyForm, Predicted
 from embaudit.auditing.spaces import Relation, TwoSpaces
-from embaudit.auditing.traits import (
-    BiasColumns,
-    CommonDirection,
-    Hubs,
-    Traits,
-    traits_of,
-)
+from embaudit.auditing.traits import Traits, traits_of
 from embaudit.canonical import Models, Moved, Pinning, Reason, Status
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.heads.conventions import norm_evidence
 from embaudit.io.intake import Metric
 from embaudit.linalg.dimensions import Dimensions
+from embaudit.linalg.hubs import Hubs
 from embaudit.model import FactorModel, softmax_link
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import OBJECTIVES

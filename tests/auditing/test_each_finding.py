@@ -47,6 +47,7 @@ from truth.table import TABLE as TRUTH_TABLE
 
 import embaudit as ea
 from embaudit.auditing.catalogue import CODES
+from embaudit.auditing.common_direction import CommonDirection
 from embaudit.auditing.finding import Kind, Severity
 from embaudit.auditing.findings import conclusions
 from embaudit.auditing.identity import (
@@ -56,8 +57,8 @@ from embaudit.auditing.identity import (
     ScoreChange,
 )
 from embaudit.auditing.near_duplicates import NearDuplicates
-from embaudit.auditing.traits import CommonDirection, Hubs
 from embaudit.core.words import percent
+from embaudit.linalg.hubs import Hubs
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import UNLIKE_CORRELATION
 from embaudit.model.final_norm import FinalNorm

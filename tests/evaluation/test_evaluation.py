@@ -349,3 +349,17 @@ def test_queries_without_an_unrelated_row_do_not_count_for_chance():
     found = evaluate_similarities(model, labels, n_neighbours=2)
     assert found.queries.tolist() == [0, 1, 2, 3, 4, 5]
     assert found.chance == pytest.approx(np.mean(n_related) / 6)
+
+
+def test_zero_rows_do_not_change_the_centred_cosine():
+    rows = np.random.default_rng(0).standard_normal((100, 6)) + 3
+    with_zero_rows = np.vstack([rows, np.zeros((50, 6))])
+    labels = [str(number) for number in np.arange(100) % 7]
+    expected = evaluate_similarities(FactorModel.from_vectors(rows), labels)
+    found = evaluate_similarities(
+        FactorModel.from_vectors(with_zero_rows), labels + [None] * 50
+    )
+    for measure in expected.measures:
+        assert found.value("centred cosine", measure) == pytest.approx(
+            expected.value("centred cosine", measure), abs=1e-12
+        )

@@ -13,7 +13,7 @@ import pytest
 
 import embaudit as ea
 from embaudit import FactorModel
-from embaudit.auditing.traits import beside_bias
+from embaudit.auditing.bias_columns import neighbours_with_bias
 from embaudit.errors import InputError
 from embaudit.io import load, read, save, with_titles
 
@@ -170,7 +170,7 @@ def test_neighbours_with_the_bias_are_those_of_similar_items(
         return
     for row, found in zip(
         rows,
-        beside_bias(model.right_side, rows, TOP, both=model.left_bias is not None),
+        neighbours_with_bias(model, rows, TOP),
         strict=True,
     ):
         ids, cosines = made.live.similar_items(int(row), N=TOP + 1)

@@ -116,6 +116,17 @@ def test_a_head_keeps_its_zero_row() -> None:
     assert "1 label has no cosine (0), kept" in remedy.explain()
 
 
+@pytest.mark.parametrize("n_columns", [3, 300])
+def test_centred_vectors_of_a_table_are_those_of_the_table_without_its_zero_rows(
+    n_columns: int,
+) -> None:
+    """Otherwise zero rows would pull the centre towards the origin."""
+    items = np.random.default_rng(1).normal(size=(9, n_columns)) + 2
+    with_zero_rows = np.vstack([items, np.zeros((36, n_columns))])
+    vectors = ea.fix(ea.FactorModel.from_vectors(with_zero_rows), "centred").vectors()
+    np.testing.assert_allclose(vectors, items - items.mean(axis=0), atol=1e-12)
+
+
 def test_nothing_is_said_where_every_row_has_a_direction() -> None:
     remedy = ea.fix(ea.FactorModel.from_user_item(USERS, ITEMS))
     assert remedy.vectors().shape == (9, 3)

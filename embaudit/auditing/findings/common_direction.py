@@ -23,7 +23,7 @@ ENTRY = Entry(
     measured=(
         "The mean cosine of all pairs of rows, computed exactly from the sum of the "
         "unit rows. For at most 400 rows, the nearest rows before and after centring "
-        "are compared."
+        "are compared. Zero rows do not count, except in a softmax head."
     ),
     reported=(
         "If the mean cosine is at least 0.5. Checked if at least 30 rows have "

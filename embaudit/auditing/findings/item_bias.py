@@ -13,8 +13,8 @@ from embaudit.auditing.wording import is_head
 from embaudit.core.words import counted
 
 if TYPE_CHECKING:
+    from embaudit.auditing.bias_columns import BiasColumns
     from embaudit.auditing.evidence import Evidence
-    from embaudit.auditing.traits import BiasColumns
 
 ENTRY = Entry(
     "EMB202",
