@@ -26,7 +26,8 @@ from embaudit.canonical.form import (
 )
 from embaudit.core.checked import Floats, Matrix
 from embaudit.linalg.mapped import Mapped, RowMap
-from embaudit.linalg.pairs import pair_cosines, pairs_or_all
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import pairs_or_all
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.core.checked import Matrix
-from embaudit.linalg.pairs import draw_pairs, pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import draw_pairs
 
 PAIRS = 20_000
 """Largest number of pairs of a side that movements are taken from."""

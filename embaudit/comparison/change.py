@@ -31,7 +31,8 @@ from embaudit.linalg.intervals import (
     standard_error,
 )
 from embaudit.linalg.nearest import NeighbourLists, list_length, neighbours
-from embaudit.linalg.pairs import all_pairs, n_pairs, pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import all_pairs, n_pairs
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import SideName
 from embaudit.movements.neighbourhoods import Neighbourhood, named_neighbourhoods

@@ -55,7 +55,7 @@ from embaudit.core.words import number_by_limit, percent
 from embaudit.errors import InputError, Parameter
 from embaudit.io.files import AnyPath
 from embaudit.linalg.nearest import require_length
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size

@@ -19,7 +19,8 @@ from embaudit.core.checked import Floats
 from embaudit.core.parallel import row_blocks
 from embaudit.core.tolerances import TIE
 from embaudit.linalg.intervals import independent_draws, quantile_ranks
-from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import draw_pairs, n_pairs
 from embaudit.linalg.rows import unit_rows
 
 COSINES = tuple(i / 20 for i in range(10, 20))

@@ -21,7 +21,8 @@ from embaudit.heads.coordinates import (
     require_different,
     require_softmax,
 )
-from embaudit.linalg.pairs import as_pairs, pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import as_pairs
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_model, require_ordinary_size
 

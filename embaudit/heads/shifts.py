@@ -15,7 +15,8 @@ from embaudit.core.tolerances import TIE
 from embaudit.heads.label_sample import LabelSample
 from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import list_length, neighbours
-from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import draw_pairs, n_pairs
 from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import (
     N_LISTED,

@@ -17,7 +17,7 @@ import numpy as np
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector
 from embaudit.core.parallel import fill_in_threads, row_blocks
 from embaudit.core.tolerances import EPS, ROUNDING
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import PASS_BYTES, unit_rows
 
 SHORT_FORMATS = ((8, -133), (11, -24), (24, -149))

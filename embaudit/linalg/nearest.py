@@ -27,7 +27,7 @@ from embaudit.core.ties import cosine_rounding, order_lists
 from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted
 from embaudit.errors import must_be
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import block_norms, row_norms, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.core.checked import RNG, Floats, Indices, Matrix
 from embaudit.errors import must_be
-from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines, pairs_or_all
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import draw_pairs, n_pairs, pairs_or_all
 from embaudit.model.side import Sided, SideName
 
 Role: TypeAlias = Literal["left", "right", "cross"]
@@ -115,7 +116,7 @@ class Pairs(StrEnum):
         pairs = draw_pairs(
             len(first),
             size,
-            n_columns=len(second) if self is Pairs.CROSS else None,
+            n_second=len(second) if self is Pairs.CROSS else None,
             rng=rng,
         )
         return np.column_stack([first[pairs[:, 0]], second[pairs[:, 1]]])

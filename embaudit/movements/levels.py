@@ -23,7 +23,7 @@ from embaudit.core.results import Result
 from embaudit.core.tolerances import TIE
 from embaudit.core.words import counted, down, drawn_of, in_decimals, percent, up
 from embaudit.errors import must_be
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import PASS_BYTES, unit_rows
 from embaudit.linalg.unrelated_pairs import (
     UnrelatedPairs,

@@ -38,7 +38,7 @@ from embaudit.linalg.nearest import (
     tie_of,
 )
 from embaudit.linalg.pair_changes import PairChanges, cell_ranks
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Pairs, Role, SideName

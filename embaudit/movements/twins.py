@@ -35,7 +35,7 @@ from embaudit.linalg.duplicates import (
 )
 from embaudit.linalg.intervals import wilson_interval
 from embaudit.linalg.nearest import neighbours
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side

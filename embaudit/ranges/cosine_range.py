@@ -32,7 +32,8 @@ from embaudit.gauges import (
     GaugeGroup,
     GeneralLinear,
 )
-from embaudit.linalg.pairs import as_pairs, pair_cosines, pairs_or_all
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import as_pairs_or_differences, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.sizes import require_model
 from embaudit.ranges.affine import CrossRangeSolver, SameSideRangeSolver
@@ -419,8 +420,8 @@ def cosine_range(
     role = model.role(role)
     require_gauges_of(model, group)
     x, y = Pairs(role).rows(model)
-    table = as_pairs(
-        pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y), differences=True
+    table = as_pairs_or_differences(
+        pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y)
     )
     if role == "cross" and table.shape[1] == 4:
         raise must_be(

@@ -43,7 +43,8 @@ from embaudit.heads.conventions import Convention, centred_form, require_norm
 from embaudit.io import model_of
 from embaudit.io.files import AnyPath
 from embaudit.linalg.mapped import RowMap, affine
-from embaudit.linalg.pairs import draw_pairs, n_pairs, pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import draw_pairs, n_pairs
 from embaudit.linalg.rows import block_norms, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.centring import centre_of

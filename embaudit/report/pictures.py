@@ -33,7 +33,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.evaluation.truth import labels_in, separator_in
 from embaudit.io import model_of
 from embaudit.io.files import AnyPath
-from embaudit.linalg.pairs import cosine_matrix
+from embaudit.linalg.pair_cosines import cosine_matrix
 from embaudit.linalg.rows import sample_rows
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Pairs, Role, Side, SideName, with_objective

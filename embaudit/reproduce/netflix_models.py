@@ -15,7 +15,7 @@ from embaudit.core.tolerances import STATEMENT_ERROR
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
 from embaudit.linalg.nearest import TopK, neighbours
-from embaudit.linalg.pairs import cosine_matrix
+from embaudit.linalg.pair_cosines import cosine_matrix
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.reproduce.netflix_setting import NetflixSetting

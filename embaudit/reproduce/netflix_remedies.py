@@ -17,7 +17,7 @@ from scipy import sparse
 
 from embaudit.canonical import identified_factors
 from embaudit.core.checked import Floats, Indices
-from embaudit.linalg.pairs import cosine_matrix
+from embaudit.linalg.pair_cosines import cosine_matrix
 from embaudit.model import FactorModel
 from embaudit.reproduce.netflix_models import (
     EQ2,

@@ -26,7 +26,7 @@ from embaudit.comparison.thresholds import CarriedThreshold
 from embaudit.core.checked import Floats, Indices
 from embaudit.core.tolerances import TIE
 from embaudit.linalg.intervals import PairErrors, share_interval
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.serving.estimate import Estimate
 from embaudit.serving.unrelated_scores import LARGEST_COSINE

@@ -52,7 +52,7 @@ from embaudit.linalg.nearest import (
     neighbours,
     require_length,
 )
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import sample_rows, unit_rows
 from embaudit.linalg.transformed_rows import Rows
 from embaudit.model import FactorModel, Side, SideName

@@ -56,7 +56,7 @@ from embaudit.linalg.nearest import (
     require_length,
     tie_of,
 )
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import row_norms, sample_rows
 from embaudit.linalg.taken import taken_rows
 from embaudit.linalg.transformed_rows import Rows

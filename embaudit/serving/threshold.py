@@ -36,7 +36,7 @@ from embaudit.io.files import AnyPath
 from embaudit.io.tables.labelled_pairs import LabelledPairs, read_labelled_pairs
 from embaudit.linalg.best_matches import Measure
 from embaudit.linalg.intervals import PairErrors
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.levels import unrelated_pairs

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from embaudit.core.checked import Flags, Floats
 from embaudit.core.tolerances import TIE
 from embaudit.linalg.intervals import PairErrors, share_interval
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.unrelated_pairs import UnrelatedPairs
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.serving.estimate import Estimate

@@ -84,8 +84,8 @@ def test_what_is_reported_is_what_the_gauge_does(kind: type, role: str) -> None:
     model = model_of(1)
     group = kind(3, max_condition=2.0)
     attack = quick(model, group, role=role, rng=5)
-    n_columns = model.n_right if role == "cross" else None
-    pairs = draw_pairs(40, 300, n_columns=n_columns, rng=5)
+    n_second = model.n_right if role == "cross" else None
+    pairs = draw_pairs(40, 300, n_second=n_second, rng=5)
     after = attack.gauge.act(model)
     moved = np.abs(after.cosines(role, pairs) - model.cosines(role, pairs)).mean()
     assert moved == pytest.approx(attack.achieved, abs=1e-9)
@@ -273,7 +273,7 @@ def test_affine_attacks_keep_their_budgets_and_never_pass_the_bound(
             assert attack.achieved <= attack.bound + 1e-12
             assert attack.achieved > 0 or (kappa == 1 and role not in ("cross", side))
             pairs = draw_pairs(
-                20, 100, n_columns=20 if role == "cross" else None, rng=seed
+                20, 100, n_second=20 if role == "cross" else None, rng=seed
             )
             after = attack.gauge.act(model)
             moved = np.abs(

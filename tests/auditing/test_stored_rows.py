@@ -16,7 +16,7 @@ from embaudit.auditing.equivalents import one_equivalent
 from embaudit.auditing.limits import holds_shifts
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
 from embaudit.linalg.nearest import neighbours
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.model import LINKS, FactorModel, Pairs
 from embaudit.movements.movement import movement
 

@@ -14,7 +14,8 @@ from embaudit.canonical import identified_cosines, identified_factors
 from embaudit.canonical.identified import prediction_views
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear
-from embaudit.linalg.pairs import all_pairs, pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import all_pairs
 from embaudit.model import FactorModel, softmax_link
 
 SIDES = ["left", "right"]

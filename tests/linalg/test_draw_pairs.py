@@ -18,16 +18,16 @@ from embaudit.linalg.pairs import draw_pairs, pairs_at
 from embaudit.linalg.rows import unit_rows
 
 
-def every_pair(n_rows, n_columns):
+def every_pair(n_rows, n_second):
     """List the pairs i < j of one side, or all pairs of two sides, in order."""
-    if n_columns is None:
+    if n_second is None:
         return [(i, j) for i in range(n_rows) for j in range(i + 1, n_rows)]
-    return [(i, j) for i in range(n_rows) for j in range(n_columns)]
+    return [(i, j) for i in range(n_rows) for j in range(n_second)]
 
 
-def places_of(pairs, n_rows, n_columns):
+def places_of(pairs, n_rows, n_second):
     """Return the place of each drawn pair in the list of all pairs."""
-    place_of = {pair: place for place, pair in enumerate(every_pair(n_rows, n_columns))}
+    place_of = {pair: place for place, pair in enumerate(every_pair(n_rows, n_second))}
     return [place_of[i, j] for i, j in pairs.tolist()]
 
 
@@ -36,59 +36,59 @@ SIZES = st.integers(2, 40)
 
 
 @given(SIZES, st.none() | SIZES, st.integers(0, 900), st.integers(0, 2**32))
-def test_no_pair_is_drawn_twice_and_pairs_are_in_order(n_rows, n_columns, size, seed):
-    pairs = draw_pairs(n_rows, size, n_columns=n_columns, rng=seed)
-    places = places_of(pairs, n_rows, n_columns)
+def test_no_pair_is_drawn_twice_and_pairs_are_in_order(n_rows, n_second, size, seed):
+    pairs = draw_pairs(n_rows, size, n_second=n_second, rng=seed)
+    places = places_of(pairs, n_rows, n_second)
     assert places == sorted(set(places))
 
 
 @given(SIZES, st.none() | SIZES, st.integers(0, 900), st.integers(0, 2**32))
-def test_as_many_pairs_are_drawn_as_wanted_or_all(n_rows, n_columns, size, seed):
-    pairs = draw_pairs(n_rows, size, n_columns=n_columns, rng=seed)
-    n_all = len(every_pair(n_rows, n_columns))
+def test_as_many_pairs_are_drawn_as_wanted_or_all(n_rows, n_second, size, seed):
+    pairs = draw_pairs(n_rows, size, n_second=n_second, rng=seed)
+    n_all = len(every_pair(n_rows, n_second))
     assert len(pairs) == min(size, n_all)
 
 
-@pytest.mark.parametrize("n_columns", [None, 30])
-def test_a_seed_and_its_generator_draw_the_same_pairs(n_columns):
-    by_seed = draw_pairs(30, 100, n_columns=n_columns, rng=7)
+@pytest.mark.parametrize("n_second", [None, 30])
+def test_a_seed_and_its_generator_draw_the_same_pairs(n_second):
+    by_seed = draw_pairs(30, 100, n_second=n_second, rng=7)
     generator = np.random.default_rng(7)
-    by_generator = draw_pairs(30, 100, n_columns=n_columns, rng=generator)
+    by_generator = draw_pairs(30, 100, n_second=n_second, rng=generator)
     np.testing.assert_array_equal(by_seed, by_generator)
 
 
 N_DRAWN, N_REPEATS = 8, 4_000
 
 
-def repeated_draws(n_rows, n_columns):
+def repeated_draws(n_rows, n_second):
     """Draw eight pairs many times, and return the places of the pairs (4,000, 8)."""
     draw = np.random.default_rng(0)
     draws = []
     for _ in range(N_REPEATS):
-        pairs = draw_pairs(n_rows, N_DRAWN, n_columns=n_columns, rng=draw)
-        draws.append(places_of(pairs, n_rows, n_columns))
+        pairs = draw_pairs(n_rows, N_DRAWN, n_second=n_second, rng=draw)
+        draws.append(places_of(pairs, n_rows, n_second))
     return np.array(draws)
 
 
-@pytest.mark.parametrize(("n_rows", "n_columns", "n_all"), [(7, None, 21), (4, 5, 20)])
-def test_every_pair_is_drawn_equally_often(n_rows, n_columns, n_all):
+@pytest.mark.parametrize(("n_rows", "n_second", "n_all"), [(7, None, 21), (4, 5, 20)])
+def test_every_pair_is_drawn_equally_often(n_rows, n_second, n_all):
     """The counts pass a χ² test.
 
     Counts of draws without replacement vary less than independent ones, by the factor
     1 − n/N for n drawn pairs of N.
     """
-    counts = np.bincount(repeated_draws(n_rows, n_columns).ravel(), minlength=n_all)
+    counts = np.bincount(repeated_draws(n_rows, n_second).ravel(), minlength=n_all)
     expected = N_DRAWN * N_REPEATS / n_all
     chi_squared = np.sum((counts - expected) ** 2 / expected) / (1 - N_DRAWN / n_all)
     assert stats.chi2(n_all - 1).sf(chi_squared) > 0.01
 
 
-@pytest.mark.parametrize(("n_rows", "n_columns", "n_all"), [(7, None, 21), (4, 5, 20)])
+@pytest.mark.parametrize(("n_rows", "n_second", "n_all"), [(7, None, 21), (4, 5, 20)])
 def test_two_pairs_are_drawn_together_as_often_as_without_replacement(
-    n_rows, n_columns, n_all
+    n_rows, n_second, n_all
 ):
     """The probability is n/N · (n − 1)/(N − 1)."""
-    draws = repeated_draws(n_rows, n_columns)
+    draws = repeated_draws(n_rows, n_second)
     has_both = (draws == 0).any(axis=1) & (draws == 1).any(axis=1)
     expected = N_DRAWN / n_all * (N_DRAWN - 1) / (n_all - 1)
     assert has_both.mean() == pytest.approx(expected, abs=0.02)

@@ -11,7 +11,7 @@ from embaudit.linalg.duplicates import (
     resolution,
     spacing_of,
 )
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 
 
 def rows_around_few_directions(n, k):

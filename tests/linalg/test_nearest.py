@@ -19,7 +19,7 @@ from embaudit.core.tolerances import TIE
 from embaudit.errors import InputError
 from embaudit.linalg.mapped import shifted_rows
 from embaudit.linalg.nearest import neighbours
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 
 
 def cosine_matrix(x: np.ndarray) -> np.ndarray:

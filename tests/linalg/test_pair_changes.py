@@ -15,7 +15,8 @@ from scipy.stats import spearmanr
 
 from embaudit.gauges import GeneralLinear
 from embaudit.linalg.pair_changes import LEVELS, PairChanges
-from embaudit.linalg.pairs import all_pairs, draw_pairs, n_pairs, pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
+from embaudit.linalg.pairs import all_pairs, draw_pairs, n_pairs
 from embaudit.model import FactorModel
 
 DRAWS = int(os.environ.get("EMBAUDIT_COVERAGE", "300"))

@@ -22,7 +22,7 @@ from scipy import stats
 from embaudit.core.checked import as_factors
 from embaudit.core.parallel import BLOCK_BYTES, row_blocks
 from embaudit.errors import InputError
-from embaudit.linalg.pairs import pair_cosines
+from embaudit.linalg.pair_cosines import pair_cosines
 from embaudit.linalg.rows import (
     gram,
     row_norms,
