@@ -317,7 +317,7 @@ def test_every_finding_has_a_model_for_and_against_it():
     in_truth_table = {code for row in TRUTH_TABLE.values() for code in row.findings}
     # tests/truth/test_low_rank_adapters.py is the table of EMB601.
     missing = set(CODES) - set(FINDINGS) - {"EMB601"} - in_truth_table
-    assert not missing, f"add {sorted(missing)} to FINDINGS or to tests/truth/table.py"
+    assert not missing, f"add {sorted(missing)} to FINDINGS or to tests/truth/table"
 
 
 @pytest.mark.parametrize("code", FINDINGS)

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Way:
-    """One way to answer."""
+    """A reason, a certainty and a model for one answer."""
 
     model: str
     """Name of the model in the truth table."""
     title: str
     """The model as the documentation describes it."""
     findings: tuple[str, ...]
-    """Codes of the findings that the answer is drawn from."""
+    """Codes of the findings from which the answer follows."""
     certainty: str
-    """How sure the answer is: "proven", "shown", "measured", "assumed", "undecided"."""
+    """Certainty of the answer: "proven", "shown", "measured", "assumed", "undecided"."""
 
 
 WAYS = (
@@ -37,7 +37,7 @@ WAYS = (
         "measured",
     ),
     Way(
-        "12 cosines of given features",
+        "cosines of given features",
         "cosines of the inputs of a logistic regression",
         ("data",),
         "assumed",
@@ -49,13 +49,13 @@ WAYS = (
         "undecided",
     ),
     Way(
-        "nine unit rows fix nine of ten",
+        "nine unit rows of four columns",
         "nine items of length 1 in four dimensions, trained by cosines",
         ("undecided", "rows_missing"),
         "undecided",
     ),
     Way(
-        "rows too long for a proof",
+        "unit rows of too many columns for a proof",
         "items of length 1 in 130 dimensions, trained by cosines",
         ("undecided", "untried"),
         "undecided",
@@ -67,13 +67,13 @@ WAYS = (
         "undecided",
     ),
     Way(
-        "vectors that rounding may have turned off a line",
+        "vectors on a line but for rounding",
         "vectors that nearly lie on a line",
         ("undecided",),
         "undecided",
     ),
     Way(
-        "12 prediction vectors",
+        "prediction vectors",
         "vectors that `embaudit fix --as prediction` wrote",
         ("made",),
         "assumed",
@@ -97,7 +97,7 @@ WAYS = (
         "proven",
     ),
     Way(
-        "e rows by distance",
+        "rows by distance",
         "rows that training compared by distance",
         ("EMB101", "distances", "together", "free"),
         "proven",
@@ -127,32 +127,32 @@ WAYS = (
         "proven",
     ),
     Way(
-        "d a tied head off its mean",
+        "a tied head off its mean",
         "a head off its mean row, tied to the input embeddings",
         ("EMB301", "tied", "free"),
         "proven",
     ),
     Way("a head off its mean", "a head off its mean row", ("EMB301", "free"), "proven"),
     Way(
-        "d a tied head whose gains decide",
+        "a tied head whose gains decide",
         "a tied head behind a norm with uneven gains",
         ("EMB307", "tied", "free"),
         "proven",
     ),
     Way(
-        "n gains decide",
+        "gains of an RMSNorm decide",
         "a head behind a norm with uneven gains",
         ("EMB307", "free"),
         "proven",
     ),
     Way(
-        "8 a penalty that would have stretched axes by 2.0",
+        "axes stretched by 2.0 against the penalty",
         "factors far from a minimum of their weight decay",
         ("EMB104", "free"),
         "proven",
     ),
     Way(
-        "10 factors 1.5 from balance",
+        "axes stretched by 1.5 against balance",
         "factors a little off a minimum of their weight decay",
         ("EMB104", "EMB103", "free"),
         "assumed",
@@ -176,7 +176,7 @@ WAYS = (
         "assumed",
     ),
     Way(
-        "t items share a direction",
+        "items share a direction",
         "factors whose lists are not those by predictions",
         ("lists_differ", "free"),
         "proven",
@@ -188,7 +188,7 @@ WAYS = (
         "proven",
     ),
     Way(
-        "3 six axes",
+        "unit labels along six half-axes",
         "labels of length 1 along six axes",
         ("rearranged", "free"),
         "shown",
@@ -249,8 +249,8 @@ WAYS = (
         "shown",
     ),
 )
-"""All ways to answer that the truth table has, in the order in which they are decided.
+"""All ways to answer in the truth table, in the order in which an audit decides.
 
-An audit whose own check fails (EMB001), one whose predictions are not those of its
-baseline (EMB002), and cosines of users with items have tests of their own.
+Other tests cover audits that fail their own check (EMB001), audits whose predictions
+differ from the baseline (EMB002), and cosines of users with items.
 """

@@ -37,7 +37,7 @@ KEEPS_ANSWERS = [how for how in STORAGE if how != "in float16"]
 """Rounding to float16 turns rows by up to 5e-4, and an answer may depend on it. So
 there is another law for float16.
 """
-BEYOND_FLOAT32 = ("f tiny rows with noisy copies", "f huge rows with noisy copies")
+BEYOND_FLOAT32 = ("tiny rows with noisy copies", "huge rows with noisy copies")
 """Models with rows about 1e-30 and 1e30 long. An audit refuses rows of float32 below
 1e-12 or above 1e12, because their squares leave that type.
 """

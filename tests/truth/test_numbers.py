@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from table import drawn
+from truth.table.rows import drawn
 
 from embaudit import audit, save
 from embaudit.model import FactorModel
