@@ -20,7 +20,7 @@ class Way:
     findings: tuple[str, ...]
     """Codes of the findings from which the answer follows."""
     certainty: str
-    """Certainty of the answer: "proven", "shown", "measured", "assumed", "undecided"."""
+    """"proven", "shown", "measured", "assumed" or "undecided"."""
 
 
 WAYS = (

@@ -46,7 +46,7 @@ def sentences(found):
 
 
 def freedom(found, role):
-    """Return the conclusion that the cosines of a role are free, pinned or undecided."""
+    """Return the conclusion "free", "pinned" or "undecided" on the cosines of a role."""
     (conclusion,) = (
         one
         for one in found.conclusions
@@ -258,8 +258,9 @@ SURE = {
 }
 """The certainties that each answer can have.
 
-BY CONVENTION is never proven, because the training that chose the cosines is measured or
-declared. YES is assumed only if a file states that its vectors are prediction vectors.
+BY CONVENTION is never proven, because the training that chose the cosines is measured
+or declared. YES is assumed only if a file states that its vectors are prediction
+vectors.
 """
 ALWAYS = {"predictions"}
 ELSEWHERE = {"EMB001", "EMB002", "EMB601", "not_compared", "not_searched"}

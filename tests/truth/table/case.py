@@ -97,4 +97,4 @@ NEVER = (
 )
 """Phrases that are true of no model."""
 NEVER_ALONE = ("predict", "Predict", "user")
-"""Phrases that are true of no vectors alone, whose predictions and users are unknown."""
+"""Phrases that are false for vectors alone, whose predictions and users are unknown."""

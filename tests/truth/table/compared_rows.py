@@ -87,8 +87,8 @@ def _compared_rows() -> Iterator[Case]:
 
 def _undetermined_products() -> Iterator[Case]:
     """Products of different rows that do not determine who is nearest."""
-    # The two tables have equal products of different rows and other squared lengths, and
-    # the first row has another nearest row.
+    # The two tables have equal products of different rows. Their rows have different
+    # lengths, and the first row has different nearest rows.
     for name, squares in (("second", [3, 2, 9]), ("third", [3, 9, 2])):
         gram = np.ones((3, 3))
         np.fill_diagonal(gram, squares)
@@ -122,8 +122,8 @@ def _spaces() -> Iterator[Case]:
     spectrum = np.sqrt(1 / np.arange(1.0, 25))
     one_space = drawn(400, 24) * spectrum
     turned = np.vstack([one_space[:160], one_space[160:] @ orthonormal(24, 24)])
-    # The variances of the first half decay. The variances of the second half are largest
-    # in the first and in the last directions, so that both halves have alignment 1.
+    # The variances of the first half decay. The variances of the second half are
+    # largest in the first and last directions, so that both halves have alignment 1.
     variances = np.square(spectrum)
     excess = variances - variances.mean()
     against = -float(excess @ excess[::-1]) / float(excess @ excess)

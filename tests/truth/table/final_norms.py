@@ -98,8 +98,8 @@ def cases() -> Iterator[Case]:
 def _head_with_two_changes(others: int) -> FactorModel:
     """Return a head of 10 + 2 `others` labels, two of which change their nearest label.
 
-    The first label is (1, 0, 0). Its nearest label is 0.16 radians away towards the last
-    axis, and the next one is 0.2 radians away towards the second axis. Gains that
+    The first label is (1, 0, 0). Its nearest label is 0.16 radians away towards the
+    last axis, and the next one is 0.2 radians away towards the second axis. Gains that
     stretch the last axis exchange the two. Each of these two labels, and each of
     `others` labels in the plane of the first two axes, has a nearest label at 0.02
     radians, which the gains do not change. The second half of the labels is the first

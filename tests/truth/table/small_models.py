@@ -188,7 +188,8 @@ def _unit_vectors_alone() -> Iterator[Case]:
         findings={"EMB409": "tip", **UNDECLARED},
         says=(
             "have length 1",
-            "In the first case the cosines can be fixed, if the rows span enough directions",
+            "In the first case the cosines can be fixed, "
+            "if the rows span enough directions",
             "`--objective cosine`",
             "`--compared cosine`",
         ),

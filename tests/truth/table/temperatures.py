@@ -24,9 +24,9 @@ def cases() -> Iterator[Case]:
     shared = 0.4
     p, q = unit(drawn(60, 4)), unit(drawn(50, 4, 1))
     private = unit(drawn(50, 3, 2))
-    # The two towers have the same probabilities. In the second one, items have the share
-    # 0.4 of their squared length in the directions of users, so cosines between the
-    # sides and the temperature are √0.4 times as large.
+    # The two models have the same probabilities. In the second model, items have 0.4 of
+    # their squared length in the directions of users, so cosines between the sides and
+    # the temperature are √0.4 times as large.
     wide = np.hstack([p, np.zeros((60, 3))])
     towers = {
         "": (p, q),
@@ -90,7 +90,7 @@ def cases() -> Iterator[Case]:
         answer=UNKNOWN,
     )
     # All triangles on a circle are affine images of each other. These four inputs keep
-    # their lengths under such a map: tests/canonical/test_temperature.py has an example.
+    # their lengths under such a map; tests/canonical/test_temperature.py has one.
     third = np.array([[1, 0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
     four = np.sqrt([0.28, 0.72]) * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
     with_inputs = two_sides(four, third, objective="arcface")
