@@ -46,7 +46,7 @@ def sentences(found):
 
 
 def freedom(found, role):
-    """Return the conclusion "free", "pinned" or "undecided" on the cosines of a role."""
+    """Return the conclusion "free", "pinned" or "undecided" about a role."""
     (conclusion,) = (
         one
         for one in found.conclusions

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def cases() -> Iterator[Case]:
     """Yield neighbours with a large lead, and neighbours with a small lead."""
     # At a tolerance of 0.1, a neighbour is certain if its angle is at least 0.401
-    # radians smaller than the angle of the next row. Standard errors are about 0.01 / 6.
+    # radians smaller than the angle of the next row. Standard errors are about 0.002.
     off = {"n_neighbours": 1, "tolerance": 0.1, "noise": 0.01}
     yield Case(
         "scores a little off, neighbours far ahead",
