@@ -184,8 +184,8 @@ def held_out_interactions(
     kept = all_pairs.related(np.full(len(side), True))
     if kept.n_owners < 2:
         raise must_be(
-            f"the number of {owner}s with interactions with two {side.title}s of the "
-            "model",
+            f"the number of {owner}s with two {side.title}s of the model in the "
+            "interactions",
             "at least 2",
             kept.n_owners,
             "check that interactions and model have the same ids: the first id is "

@@ -157,7 +157,7 @@ def read_adapter(path: AnyPath) -> Adapter:
             raise must_be(
                 "the adapter",
                 f"a folder with {ADAPTER}",
-                Sentence("{}, which has none", File(place)),
+                Sentence("{}, a folder without this file", File(place)),
                 "save it with model.save_pretrained(FOLDER) of PEFT",
             )
     else:
@@ -165,7 +165,7 @@ def read_adapter(path: AnyPath) -> Adapter:
     if file.suffix.lower() in PICKLES:
         raise must_be(
             "the adapter",
-            "in safetensors",
+            "stored in safetensors",
             Sentence("{}, a pickle, which can run code", File(file)),
             "load it with PEFT and save it again: model.save_pretrained(FOLDER)",
         )
@@ -187,7 +187,7 @@ def read_adapter(path: AnyPath) -> Adapter:
             raise must_be(
                 Sentence("module {} of {}", pair.name, File(file)),
                 "named once",
-                "it with and without a prefix",
+                "its name with and without a prefix",
             )
         pairs[pair.name] = pair
         used.update(names.values())
@@ -219,7 +219,7 @@ def _config_of(folder: Path) -> dict[str, Any]:
         return {}
     config = parsed_file(path)
     if not isinstance(config, dict):
-        raise must_be(File(path), "a map in JSON", "other content", "fetch it again")
+        raise must_be(File(path), "a JSON object", "other content", "fetch it again")
     kind = config.get("peft_type", "LORA")
     if str(kind).upper() != "LORA":
         raise must_be(
@@ -231,8 +231,9 @@ def _config_of(folder: Path) -> dict[str, Any]:
         if config.get(setting):
             raise must_be(
                 Sentence("the adapter of {}", File(path)),
-                "one pair of factors per module, whose update is their product",
-                f"one with {setting}, whose update is computed otherwise",
+                "an adapter with one pair of factors per module, whose product is the "
+                "update",
+                f"an adapter with {setting}, whose updates are computed differently",
             )
     numbers = {"lora_alpha": config.get("lora_alpha", 1)}
     patterns = config.get("alpha_pattern") or {}
@@ -288,7 +289,7 @@ def _factors_in(tensors: Mapping[str, Tensor], file: Path) -> dict[str, dict[str
             raise must_be(
                 Sentence("module {} of {}", module, File(file)),
                 "a product of two factors",
-                "lora_mid, a third one",
+                "a third factor, lora_mid",
             )
         for role, other in (("a", "b"), ("b", "a")):
             if role not in names:
@@ -316,7 +317,7 @@ def _pair(
                 Sentence("{} of {}", name, File(file)),
                 "of dtype " + ", ".join(SPACINGS),
                 arrays.tensors[name].dtype,
-                "save the adapter in one of them",
+                "save the adapter in one of these types",
             )
         matrices[role] = _as_matrix(arrays[name], name, file)
     a, b = matrices["a"], matrices["b"]

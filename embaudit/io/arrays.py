@@ -124,7 +124,8 @@ class Place:
         )
         if len(numbers) < stop - start:
             raise InputError(
-                "{} ends after {} of {} numbers; the file is cut off.",
+                "{} must be complete; it ends after {} of {} numbers; fetch or save "
+                "it again.",
                 File(self.path),
                 len(numbers),
                 stop - start,

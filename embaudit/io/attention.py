@@ -224,7 +224,9 @@ class AttentionHead:
             if name in self.arrays.tensors:
                 return name
         raise must_be(
-            "the checkpoint", f"one with token embeddings {names[0]}", "others"
+            "the checkpoint",
+            f"a checkpoint with the tensor {names[0]}, the token embeddings",
+            "a checkpoint without this tensor",
         )
 
     @property
@@ -318,9 +320,9 @@ class AttentionHead:
         return must_be(
             "states",
             f"given for layer {self.layer}",
-            "none",
+            "None",
             Sentence(
-                "{}; give the states that enter the layer with {}",
+                "{}; pass the states that enter the layer with {}",
                 reason,
                 Option("states", placeholder="FILE"),
             ),
@@ -391,16 +393,17 @@ def _family_of(config: Config, arrays: Readable) -> AttentionFamily:
     if values.get(LATENT) or any("kv_a_proj" in name for name in arrays.tensors):
         raise must_be(
             "the attention",
-            "one with a key per head",
-            f"that of {config.model_type or 'a network'} that compresses the keys and "
-            "values of all heads together (MLA)",
+            "attention with a key per head",
+            f"the attention of {config.model_type or 'a network'}, which compresses "
+            "the "
+            "keys and values of all heads together (MLA)",
             "its heads are not supported",
         )
     if "quantization_config" in values or "quantization_config" in config.content:
         raise must_be(
             "the weights",
             "floating-point numbers",
-            "quantised ones (quantization_config of config.json)",
+            "quantised weights (quantization_config of config.json)",
             "save the network before it is quantised",
         )
     family = ATTENTION_FAMILIES.get(config.model_type)
@@ -410,7 +413,7 @@ def _family_of(config: Config, arrays: Readable) -> AttentionFamily:
             got = "none"
         raise must_be(
             "model_type of config.json",
-            "one whose attention is known ("
+            "a model type whose attention is known ("
             + ", ".join(sorted(ATTENTION_FAMILIES))
             + ")",
             got,
@@ -499,7 +502,9 @@ def _require_length(arrays: Readable, name: str, size: int) -> None:
     """Raise InputError unless a tensor is a vector of some length."""
     (length,) = _shape_of(arrays, name, 1)
     if length != size:
-        raise must_be(f"the tensor {name}", f"one of {size} numbers", length)
+        raise must_be(
+            f"the tensor {name}", f"a vector of {size} numbers", f"{length} numbers"
+        )
 
 
 def _layers(arrays: Readable, family: AttentionFamily) -> tuple[str, int]:
@@ -524,8 +529,8 @@ def _layers(arrays: Readable, family: AttentionFamily) -> tuple[str, int]:
     example = f"{family.prefixes[0]}{family.layer.format(0)}.{family.query}.weight"
     raise must_be(
         "the checkpoint",
-        f"one with attention layers, such as {example}",
-        "none of them",
+        f"a checkpoint with attention layers, which have tensors such as {example}",
+        "a checkpoint without such tensors",
     )
 
 
@@ -540,9 +545,9 @@ def _require_known_parts(arrays: Readable, family: AttentionFamily, layer: str) 
         if OTHER_PARTS.search(part) and stem not in known:
             raise must_be(
                 "the attention",
-                "one whose parts are known",
+                "attention of known tensors",
                 f"the tensor {name}",
-                "this part of a head is not supported",
+                "attention heads with this tensor are not supported",
             )
 
 
@@ -602,8 +607,8 @@ class _Places:
         if n_inputs != self.n_inputs:
             raise must_be(
                 f"the tensor {weight}",
-                f"one of {self.n_inputs} inputs, as that of the queries",
-                n_inputs,
+                f"a matrix for {self.n_inputs} inputs, like the weights of the queries",
+                f"a matrix for {n_inputs} inputs",
             )
         if family.fused != "no":
             expected = (self.n_heads + 2 * self.n_key_heads) * self.width
@@ -614,8 +619,9 @@ class _Places:
         if size != expected:
             raise must_be(
                 f"the tensor {weight}",
-                f"one of {expected} dimensions for the heads that config.json names",
-                size,
+                f"a matrix with {expected} outputs for the heads that config.json "
+                "declares",
+                f"a matrix with {size} outputs",
             )
         start = number * self.width
         stop = start + self.width
@@ -644,10 +650,12 @@ def _shape_of(arrays: Readable, name: str, n_axes: int) -> tuple[int, ...]:
             raise must_be(
                 f"the tensor {name}",
                 "in the checkpoint",
-                f"{codes[0]} instead, as quantised networks and adapters have it",
+                f"{codes[0]} instead, as in quantised networks and adapters",
                 "merge the adapter, or save the network before it is quantised",
             )
-        raise must_be(f"the tensor {name}", "in the checkpoint", "none of this name")
+        raise must_be(
+            f"the tensor {name}", "in the checkpoint", "no tensor with this name"
+        )
     if tensor.dtype not in FLOATS:
         raise must_be(
             f"the tensor {name}",
@@ -673,7 +681,7 @@ def _count(config: Config, keys: tuple[str, ...]) -> int:
         count = config.count(key)
         if count is not None:
             return count
-    raise must_be("config.json", f"one with {keys[0]}", "none")
+    raise must_be("config.json", f"a file with the entry {keys[0]}", "no such entry")
 
 
 def _width(config: Config, n_columns: int, n_heads: int) -> int:
@@ -692,8 +700,8 @@ def _width(config: Config, n_columns: int, n_heads: int) -> int:
     if width * n_heads != n_columns:
         raise must_be(
             "the heads of config.json",
-            f"as wide as the {n_columns} inputs of the output projection",
-            f"{n_heads} of {width} columns",
+            f"together as wide as the {n_columns} inputs of the output projection",
+            f"{n_heads} heads of {width} columns",
         )
     return width
 
@@ -800,7 +808,7 @@ def _n_rotated(
 def require_ordinary(values: Floats, name: str) -> None:
     """Raise InputError unless numbers are finite and their products do not overflow."""
     if not np.isfinite(values).all():
-        raise must_be(name, "finite numbers", "some that are not")
+        raise must_be(name, "finite numbers", "nan or infinity")
     largest = float(np.abs(values).max(initial=0))
     if largest > MOST_SIZE:
         raise must_be(name, f"numbers of at most {MOST_SIZE:.0e}", f"{largest:.0e}")

@@ -182,23 +182,26 @@ def with_inputs(model: FactorModel, request: Request) -> FactorModel:
         return model
     norm = model.final_norm
     if request.states is not None and norm is None:
-        remedy = Sentence("give what reaches the head with {}", Option("inputs"))
+        remedy = Sentence(
+            "give the vectors that reach the head with {}", Option("inputs")
+        )
         raise must_be(
             "states",
             "omitted unless the final norm of the head is known",
-            "states of a head without one",
+            "states of a head without a known final norm",
             remedy,
         )
     if request.states is not None and request.inputs is not None:
         raise InputError(
-            "{} must be omitted if {} is given; the final norm turns the states into "
-            "inputs.",
+            "{} must be omitted if {} is given, because the final norm turns the "
+            "states "
+            "into inputs.",
             Parameter("inputs"),
             Option("states"),
         )
     if model.left_side is not None:
         raise InputError(
-            "{} must be omitted here; the model has {}s of its own.",
+            "{} must be omitted, because the model has {}s of its own.",
             Parameter("inputs"),
             model.title("left"),
         )
@@ -207,7 +210,10 @@ def with_inputs(model: FactorModel, request: Request) -> FactorModel:
         if rows.shape[1] != norm.width:
             wanted = f"vectors of {norm.width} numbers, as wide as the final norm"
             raise must_be(
-                "states", wanted, rows.shape[1], "give what reaches that norm"
+                "states",
+                wanted,
+                f"{rows.shape[1]} numbers",
+                "give the vectors that reach that norm",
             )
         rows = np.asarray(norm.applied(rows), np.result_type(rows.dtype, np.float32))
     link = None if model.link.is_assumed else model.link

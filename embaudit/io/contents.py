@@ -169,13 +169,13 @@ class Contents:
         link = self.link
         if kind == "factors" and "left" not in self.fields:
             raise InputError(
-                '{} must be "vectors" here: the file holds one side only; got '
+                '{} must be "vectors", because the file holds one side only; got '
                 '"factors".',
                 Parameter("kind"),
             )
         if kind == "head" and (link is None or link.name != "softmax"):
             raise InputError(
-                '{} must be "factors" or "vectors" here: the file holds no softmax '
+                '{} must be "factors" or "vectors", because the file holds no softmax '
                 'head; got "head".',
                 Parameter("kind"),
             )

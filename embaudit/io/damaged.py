@@ -44,10 +44,13 @@ def unreadable(name: Path | Sentence, whole: str, error: BaseException) -> Input
     """Return the refusal of an array or a file that is pickled, cut off or altered."""
     if "Python objects" in str(error) or "allow_pickle" in str(error):
         return InputError(
-            "{} must be a plain array; it is pickled, which could run code; save it as "
+            "{} must be a plain array; got a pickle, which could run code; save it as "
             "numbers or text.",
             name,
         )
     return InputError(
-        "{} must be {}; it is not ({}); save it again.", name, whole, reason(error)
+        "{} must be {}; it cannot be read ({}); save it again.",
+        name,
+        whole,
+        reason(error),
     )

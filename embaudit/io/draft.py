@@ -78,7 +78,7 @@ def link_of(text: str) -> Link:
     except (TypeError, ValueError):
         pass
     raise must_be(
-        "the stored link", "one that embaudit wrote", repr(text), "save it again"
+        "the stored link", "a link that embaudit wrote", repr(text), "save it again"
     )
 
 

@@ -104,7 +104,7 @@ def _require_content(path: Path, n_bytes: int, name: str) -> None:
     """Raise InputError if a file is empty or a pointer of Git LFS."""
     if n_bytes == 0:
         raise must_be(
-            name, "a file with something in it", Sentence("{}, which is empty", path)
+            name, "a file that is not empty", Sentence("{}, an empty file", path)
         )
     if n_bytes >= MAX_LFS_POINTER_BYTES:
         return
@@ -129,7 +129,7 @@ def existing_file(
     """
     local = existing_path(path, name, remedy)
     if not local.is_file():
-        raise must_be(name, "a file", f"the directory {local}", "name the file in it")
+        raise must_be(name, "a file", f"the directory {local}", "name a file in it")
     return local
 
 
@@ -160,11 +160,11 @@ def find_input(path: AnyPath | Sequence[AnyPath]) -> tuple[Path, tuple[Path, ...
     >>> find_input([])
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the input must be a list of one file at least; got [].
+    embaudit.errors.InputError: the input must be a list of at least one file; got [].
     """
     if isinstance(path, (list, tuple)):
         if not path:
-            raise must_be("the input", "a list of one file at least", path)
+            raise must_be("the input", "a list of at least one file", path)
         files = [existing_file(file) for file in path]
         return with_common_folder(files)
     as_path(path, "the input")
@@ -200,7 +200,7 @@ def _matching_files(pattern: str) -> list[Path]:
     if not files:
         raise must_be(
             "the input",
-            "a file that exists, or a pattern of some",
+            "a file that exists, or a pattern that matches files",
             pattern,
             "check the path",
         )
@@ -310,7 +310,7 @@ def _require_other_file(output: Path, others: Sequence[Path], name: str) -> None
             "the output",
             f"another file than {name}",
             f"{output} for both",
-            "name a file of its own",
+            "name another file",
         )
 
 

@@ -385,7 +385,7 @@ def _require_another_file(left: Any, location: Location) -> None:
             "a file of the other side",
             f"{left}, which is the file of this side",
             Sentence(
-                "if the rows of one table are compared with each other, say {} instead",
+                "if the rows of one table are compared with each other, use {} instead",
                 Option("compared", "dot"),
             ),
         )
@@ -467,8 +467,9 @@ def detect(location: Location, request: Request) -> Format | LiveKind:
     if location.is_in_memory:
         if name is not None:
             raise InputError(
-                "{} must be omitted for an object in memory; its class decides how it "
-                "is read.",
+                "{} must be omitted for an object in memory, because its class "
+                "decides how "
+                "it is read.",
                 Parameter("format"),
             )
         # Imported late, so that reading a file does not import all readers of objects.
@@ -689,7 +690,7 @@ def _with_left(contents: Contents, request: Request) -> tuple[Contents, Request]
         raise must_be(option, "vectors of one side", got, remedy)
     if "left" in contents.fields:
         raise InputError(
-            "{} must be omitted here, because the model has two sides already.",
+            "{} must be omitted, because the model has two sides already.",
             Option(option),
         )
     name = location.name or FROM_CALLER

@@ -100,7 +100,7 @@ class Npy:
             require_letters(array)
         except READ_ERRORS as error:
             raise unreadable(
-                path, "a whole .npy file, an array in numpy's file format", error
+                path, "a valid .npy file, an array in numpy's file format", error
             ) from error
         self.tensors = {UNNAMED: Tensor(array.shape, type_name(array.dtype))}
         self._place = Place(path, array.offset, array.dtype, array.shape)
@@ -171,7 +171,7 @@ class Npz:
                     name: self._header(archive, f"{name}.npy") for name in names
                 }
         except READ_ERRORS as error:
-            raise unreadable(path, "a whole .npz archive", error) from error
+            raise unreadable(path, "a valid .npz archive", error) from error
         self.tensors = {
             name: Tensor(shape, type_name(dtype))
             for name, (shape, _, dtype) in self._headers.items()
@@ -199,7 +199,7 @@ class Npz:
             require_letters(array)
         except READ_ERRORS as error:
             raise unreadable(
-                Sentence("{} in {}", name, self.path), "a whole array", error
+                Sentence("{} in {}", name, self.path), "a valid array", error
             ) from error
         return array
 
@@ -220,7 +220,7 @@ class Npz:
                     pass
         except READ_ERRORS as error:
             raise unreadable(
-                Sentence("{} in {}", name, self.path), "a whole array", error
+                Sentence("{} in {}", name, self.path), "a valid array", error
             ) from error
         return self.place(name).entries
 

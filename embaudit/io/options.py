@@ -560,7 +560,7 @@ def require_one_meaning(options: Mapping[str, Any], *, arrays: bool = False) -> 
     for name, file in NAMES_AND_FILES.items():
         if options.get(name) is not None and options.get(file) is not None:
             raise InputError(
-                "{} must be omitted if {} is given; both give the same.",
+                "{} must be omitted if {} is given, because both give the same array.",
                 Parameter(name),
                 Option(file),
             )
@@ -577,7 +577,7 @@ def _require_name_or_array(name: str, value: object, *, arrays: bool) -> None:
     """Refuse a value that neither names an array nor can be one."""
     if arrays and name in ("bias", "left_bias"):
         # Arrays in memory have no names.
-        allowed = "an array beside an array"
+        allowed = "an array, because the factors are an array"
         is_allowed = not is_path(value)
     elif name == "left":
         # Whether an object is an array is checked when it is read.

@@ -84,7 +84,7 @@ def output_target(path: AnyPath, *, force: bool) -> Path:
             "the output",
             "a regular file",
             Sentence("{}, a device, pipe or stream", File(path)),
-            "name a file of its own",
+            "name a regular file",
         )
     if not has_folder:
         raise must_be(

@@ -109,7 +109,7 @@ def refusal(
         if beginning.startswith(magic):
             return must_be(
                 "the input",
-                "a file whose name tells its format",
+                "a file whose suffix names its format",
                 Sentence("{}, which is {}", File(path), kind),
                 f"rename it so that it ends in {ending}",
             )
@@ -139,7 +139,7 @@ def _folder_refusal(path: Path, inside: Sequence[Path]) -> InputError:
     return must_be(
         "the input",
         "a model or vectors",
-        Sentence("{}, a folder without a model that is known", File(path)),
+        Sentence("{}, a folder without a known model", File(path)),
         f"{remedy}; a folder can be read if it holds tables of vectors, a safetensors "
         "checkpoint, a store of vectors or an ALS model of Spark",
     )
@@ -174,7 +174,7 @@ def refuse_foreign(path: Path, *, needs: str = "a model or vectors") -> None:
         raise must_be(
             "the input",
             needs,
-            Sentence("{}, a packed file", File(path)),
+            Sentence("{}, a compressed file", File(path)),
             Sentence("unpack it with: gunzip {}", File(path)),
         )
     if plain_suffix(path) == ".mtx" or beginning.startswith(b"%%MatrixMarket"):

@@ -76,7 +76,7 @@ def save(
             "the model",
             "a FactorModel",
             type(model).__name__,
-            "make one of an object with load",
+            "convert an object with load",
         )
     draft = Draft.from_model(model) if isinstance(model, FactorModel) else model
     entry = writer_of(path)
@@ -114,9 +114,9 @@ def save_table(
     if metric is None:
         raise must_be(
             "vectors written to a store",
-            "those of a known metric",
-            "vectors that may be compared in any way",
-            "write a file, or give `save` a metric",
+            "vectors with a known metric",
+            "vectors without a metric",
+            "write a file, or pass a metric to `save`",
         )
     require_one_of(metric, "metric", METRICS)
     return entry.tables.write(address_of(address), draft, metric, force)
@@ -213,7 +213,8 @@ def stored_table(
     places = places_of(ids, stored_ids)
     if len(places) != len(stored_ids) or (places < 0).any():
         raise InputError(
-            "{} must hold the ids that were written; it holds others; write it again.",
+            "{} must hold the ids that were written; it holds other ids; write it "
+            "again.",
             File(path),
         )
     metric = reading.intake.metric

@@ -54,7 +54,7 @@ def unchanged(
     ...         _ = path.write_bytes(b"10")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: ...v.npy must be left alone while it is read; got ...
+    embaudit.errors.InputError: ...v.npy must be unchanged while it is read; got ...
     """
     watched = [path for path in paths if path is not None]
     before = _states(watched)
@@ -69,8 +69,8 @@ def unchanged(
         if state != after.get(path) and path.resolve() not in own:
             raise must_be(
                 File(path),
-                "left alone while it is read",
-                "another file since, or none",
+                "unchanged while it is read",
+                "a file that was replaced or removed",
                 "run the command again",
             ) from failure
     if failure is not None:

@@ -123,9 +123,9 @@ def _sampled_tokens(
         raise must_be(
             "states",
             f"given for layer {head.layer}",
-            "none",
+            "None",
             Sentence(
-                "only layer 0 has token embeddings as inputs; give the states that "
+                "only layer 0 has token embeddings as inputs; pass the states that "
                 "enter the layer with {}",
                 Option("states", placeholder="FILE"),
             ),

@@ -384,7 +384,7 @@ def test_a_table_of_ids_and_parts_needs_no_titles(tmp_path):
 @pytest.mark.parametrize(
     ("given", "part"),
     [
-        ({"by": "revision"}, "by must stand beside items, the table"),
+        ({"by": "revision"}, "by must be given with items, the table"),
         ({"by": ["old"] * 499}, "one name for each of 500 rows; got 499"),
         ({"by": ["old"] * 500}, "names of 2 to 50 parts of the rows; got 1 part"),
         ({"by": [str(i) for i in range(500)]}, "got 500 parts"),

@@ -44,7 +44,7 @@ def test_the_page_and_the_record_hold_the_figures(embaudit):
 def test_states_enter_other_layers(embaudit):
     refused = embaudit("audit", "llama", "--attention", "1.0")
     assert refused.code == 2
-    assert "give the states that enter the layer with --states FILE" in refused.err
+    assert "pass the states that enter the layer with --states FILE" in refused.err
     states = np.random.default_rng(0).standard_normal((30, WIDTH))
     np.save("states.npy", states)
     result = embaudit("audit", "llama", "--attention", "1.0", "--states", "states.npy")

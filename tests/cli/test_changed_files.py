@@ -63,7 +63,7 @@ def test_a_file_that_is_replaced_during_a_command_is_refused(embaudit, name, cha
         found = embaudit(*COMMANDS[name])
     assert change.is_done
     assert found.code == 2
-    assert f"{changed} must be left alone while it is read" in found.err
+    assert f"{changed} must be unchanged while it is read" in found.err
     assert not Path("r.json").exists()
 
 
@@ -83,7 +83,7 @@ def test_fix_writes_no_vectors_of_a_file_that_was_replaced(embaudit, kind):
         found = embaudit("fix", source, "--out", "r.npz")
     assert change.is_done
     assert found.code == 2
-    assert f"{changed} must be left alone while it is read" in found.err
+    assert f"{changed} must be unchanged while it is read" in found.err
     assert not Path("r.npz").exists()
 
 
@@ -110,5 +110,5 @@ def test_other_commands_refuse_a_file_that_was_replaced(embaudit, arguments, cha
         found = embaudit(*arguments)
     assert change.is_done
     assert found.code == 2
-    assert f"{changed} must be left alone while it is read" in found.err
+    assert f"{changed} must be unchanged while it is read" in found.err
     assert not Path("r.npz").exists()

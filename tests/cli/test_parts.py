@@ -35,4 +35,4 @@ def test_an_audit_by_a_column_finds_two_spaces_and_is_verified(embaudit, files):
 def test_a_column_without_its_table_is_refused(embaudit, files):
     refused = embaudit("audit", str(files / "v.csv"), "--by", "revision")
     assert refused.code == 2
-    assert "--by must stand beside --items" in refused.err
+    assert "--by must be given with --items" in refused.err

@@ -182,8 +182,8 @@ def test_wrong_options_are_refused_in_one_sentence(embaudit, arguments, sentence
         ("t0,t9,2", "1 for related and 0 for unrelated pairs; got 2 in line 3"),
         ("t0,t9,", "got an empty cell in line 3"),
         ("t0,x,0", "got x, which the model lacks, in line 3 (1 such row)"),
-        ("t0,t0,0", "one row twice in line 3"),
-        ("t90,t0,0", "one pair with both labels in line 2 and line 3"),
+        ("t0,t0,0", "the same row twice in line 3"),
+        ("t90,t0,0", "the same pair with both labels in line 2 and line 3"),
     ],
 )
 def test_a_wrong_line_of_pairs_is_named(embaudit, line, sentence):

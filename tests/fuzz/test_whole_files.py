@@ -82,13 +82,13 @@ def test_a_look_says_what_reading_makes_of_the_file(tmp_path: Path, name: str) -
     [
         ("config.json", "got a configuration; give its folder"),
         ("tokenizer.json", "got a tokenizer; give its folder"),
-        ("map.json", "got a vocabulary; give the head, and this with labels="),
+        ("map.json", "got a vocabulary; give the head, and this file with labels="),
         ("ratings.csv", "got interactions (userId, movieId, rating)"),
         ("ratings.dat", "a table of interactions by its name; factorize it first"),
         ("ratings.parquet", "got interactions (user, item, rating)"),
-        ("titles.csv", "got movieId, title; choose them with vector=FIRST:LAST"),
+        ("titles.csv", "got movieId, title; choose the columns with vector=FIRST:LAST"),
         ("labels.json", "write vectors with json.dump"),
-        ("counts.npy", "a matrix, one row an entity; got shape (6,)"),
+        ("counts.npy", "a matrix with one row per entity; got shape (6,)"),
         ("x.npz", "name two factors with left=A and weight=B"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_classifier_has_inputs_and_no_left_side() -> None:
 
     fitted = LogisticRegression().fit(DATA, np.arange(30) % 3)
     said = refusal(lambda: ea.audit(fitted, left=DATA))
-    assert said.endswith("give what the head is applied to as inputs.")
+    assert said.endswith("pass the vectors that the head is applied to with inputs.")
     assert ea.audit(fitted, inputs=DATA, **FEW).model.n_left == 30
 
 
@@ -101,7 +101,7 @@ def test_functions_of_a_model_name_the_function_that_takes_the_options(
         said = refusal(lambda call=call: call("state.npz"))
         assert said.endswith("These options are taken by embaudit.load.")
     said = refusal(lambda: ea.fix([USERS, ITEMS]))
-    assert "give the right one, and the other with left=ARRAY" in said
+    assert "give the right array, and the left array with left=ARRAY" in said
     assert said.endswith("These options are taken by embaudit.load.")
     model = ea.load(ITEMS, left=USERS)
     assert ea.fix(model).roles == ("right",)

@@ -182,7 +182,7 @@ REFUSED = {
     "LoCon": (
         {"m.lora_down.weight": A, "m.lora_up.weight": B, "m.lora_mid.weight": A},
         CONFIG,
-        "a product of two factors; got lora_mid",
+        "a product of two factors; got a third factor, lora_mid",
     ),
     "two adapters": (
         {
@@ -227,14 +227,14 @@ REFUSED = {
     "experts": (
         PEFT,
         CONFIG | {"target_parameters": ["experts.up"]},
-        "got one with target_parameters",
+        "got an adapter with target_parameters",
     ),
     "diagonal": (
         PEFT,
         CONFIG | {"kasa_config": {"beta": 1.0}},
-        "got one with kasa_config",
+        "got an adapter with kasa_config",
     ),
-    "configuration": (PEFT, [], "must be a map in JSON"),
+    "configuration": (PEFT, [], "must be a JSON object"),
     "one module twice": (
         PEFT | {name.removeprefix("base_model.model."): x for name, x in PEFT.items()},
         CONFIG,

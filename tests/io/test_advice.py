@@ -151,8 +151,7 @@ def test_a_format_whose_package_is_not_installed_names_the_package(
     monkeypatch.setitem(sys.modules, "faiss", None)
     (tmp_path / "v.faiss").write_bytes(b"IxF2")
     sentence = (
-        "which faiss files need, must be installed; got none; install it: "
-        "pip install 'embaudit[faiss]'."
+        "which faiss files need, must be installed; run pip install 'embaudit[faiss]'."
     )
     assert sentence in refused(tmp_path / "v.faiss")
     # The clients of stores are not among the packages of the tests.

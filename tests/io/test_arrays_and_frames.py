@@ -112,7 +112,7 @@ CODES = (9 * ROWS).astype(np.int8)
         # What is no matrix of numbers.
         (CODES, {}, "got int8, counts or codes"),
         (ROWS[0], {}, "a matrix with at least one row and one column; got shape (2,)"),
-        ([ROWS, ROWS], {}, "give the right one, and the other with left=ARRAY"),
+        ([ROWS, ROWS], {}, "give the right array, and the left array with left=ARRAY"),
         ((ROWS, ROWS[:2]), {}, "one matrix; got a tuple of arrays"),
         ([[1.0, 2.0], [1.0]], {}, "got rows that differ in length"),
         (np.ma.masked_array(ROWS, ROWS > 1), {}, "masked entries; fill them or drop"),
@@ -120,7 +120,7 @@ CODES = (9 * ROWS).astype(np.int8)
         (ROWS, {"ids": [1, 2, np.nan]}, "present in every row; got nan in row 2"),
         (ROWS, {"ids": ["a", None, "b"]}, "present in every row; got None in row 1"),
         # Columns of a frame.
-        (pd.DataFrame(ROWS, columns=["a", "a"]), {}, "called by different names"),
+        (pd.DataFrame(ROWS, columns=["a", "a"]), {}, "with different names"),
         (pd.DataFrame({"id": [1, "a", 2], "v": ROWS.tolist()}), {}, "of one type each"),
         (
             pd.DataFrame(CODES).add_prefix("e"),

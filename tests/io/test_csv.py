@@ -85,7 +85,7 @@ def test_a_header_of_numbers_is_no_vector(
         rows = [f"{name},{row}" for name, row in zip(ids, rows, strict=True)]
     path = write(tmp_path / "v.csv", "\n".join([header, *rows]) + "\n")
     if options:
-        assert "choose them with vector=FIRST:LAST" in refusal(load, path)
+        assert "choose the columns with vector=FIRST:LAST" in refusal(load, path)
     model = load(path, **options)
     np.testing.assert_array_equal(model.right, WIDE)
     assert (None if model.right_ids is None else model.right_ids.tolist()) == ids
@@ -212,32 +212,36 @@ def test_ids_of_users_are_asked_for_by_the_name_of_the_rows(tmp_path: Path) -> N
     ("text", "options", "part"),
     [
         # Which columns are the vectors?
-        (FAMILIES, {}, "got 2 such families"),
-        ("id,e0,e1,e3\na,1,2,3\n", {}, "choose them with vector=FIRST:LAST"),
+        (FAMILIES, {}, "got 2 groups of such columns"),
+        ("id,e0,e1,e3\na,1,2,3\n", {}, "choose the columns with vector=FIRST:LAST"),
         ("id,e2,e3\na,1,2\n", {}, "columns such as e0 to e63; got id, e2, e3"),
         ("id,e0,e1,e01\na,1,2,3\n", {}, "got id, e0, e1, e01"),
         ("movieId,title\n1,Heat\n", {}, "got movieId, title"),
         (LISTS, {}, "in one column; got a and b; keep one, or choose it with vector"),
         (LISTS, {"vector": "id"}, "vector must be a column of lists; got 'id'"),
-        ("1,2\n3,4\n", {}, "got integers, which both could be"),
-        ("a,,\nb,,\n", {}, "columns of numbers; got empty cells"),
+        ("1,2\n3,4\n", {}, "got integers, which could be either"),
+        ("a,,\nb,,\n", {}, "columns of numbers without empty cells; got empty cells"),
         # Which columns are ids, and which a bias?
         ("id,e0\na,1\n", {"vector_id": "x"}, "the id column must be one of id, e0"),
-        ("id,e1,bias\na,1,1\n", {}, "or leave it out with ignore='bias'"),
-        ('id,v,bias\na,"[1]",1\n', {"bias": "v"}, "bias must be a column of its own"),
+        ("id,e1,bias\na,1,1\n", {}, "or ignore it with ignore='bias'"),
+        (
+            'id,v,bias\na,"[1]",1\n',
+            {"bias": "v"},
+            "bias must be a column that is not part",
+        ),
         ("id,e0\na,1\n", {"bias": "e0", "kind": "vectors"}, "with kind='vectors'"),
         ("id,e0,e1\na,1,2\na,3,4\n", {}, "item ids must be unique; got a in 2 rows"),
         # What stands in a cell?
         ("id,e0,e1\na,1,2\nb,3,\n", {}, "got an empty cell in line 3; drop that row"),
         ("e0;e1\n0,5;1,5\n1,5;2,5\n", {}, "must be numbers; got '0,5' in line 2"),
-        ('id,v\na,"[1, 2]"\nb,\n', {}, "a vector in every row; got none in row 1"),
+        ('id,v\na,"[1, 2]"\nb,\n', {}, "a vector in every row; got no vector in row 1"),
         ('id,v\na,"[1, 2]"\nb,"[1]"\n', {}, "vectors of 2 numbers, like the first one"),
         ('id,v\na,"[1, 2]"\nb,"[1, x]"\n', {}, "got '[1, x]' in row 1"),
         ('id,v\na,"[1, 2]"\nb,"[1, ... 2]"\n', {"vector": "v"}, "with .tolist()"),
         # Is it a table at all?
         ("id,e0,e0\na,1,2\n", {}, "'e0' more than once; rename one"),
-        ("1.5\n2.5\n", {}, "equally many columns in every line"),
-        ('id,t,e0\na,"b\n', {}, "equally many columns in every line"),
+        ("1.5\n2.5\n", {}, "the same number of columns in every line"),
+        ('id,t,e0\na,"b\n', {}, "the same number of columns in every line"),
         ('id,e0,e1\n"a",1,2\n"b"c,3,4\nd,1\n', {}, "the quotes of"),
         ("a\0b,c\n", {}, "a binary file"),
         ("userId,movieId,x\n1,2,3\n", {}, "got interactions (userId, movieId, x)"),
@@ -253,7 +257,7 @@ def test_tables_that_leave_a_question_are_refused(
 @pytest.mark.parametrize(
     ("first", "second", "part"),
     [
-        ("v.csv", "v.csv", "compared with each other, say compared='dot'"),
+        ("v.csv", "v.csv", "compared with each other, use compared='dot'"),
         (
             "v.csv",
             "m.npz",
@@ -262,7 +266,7 @@ def test_tables_that_leave_a_question_are_refused(
         (
             "m.npz",
             "v.csv",
-            "left_file must be omitted here, because the model has two sides",
+            "left_file must be omitted, because the model has two sides",
         ),
     ],
 )

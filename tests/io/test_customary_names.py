@@ -89,7 +89,7 @@ def test_vectors_that_have_one_column_per_item(name: str) -> None:
 def test_singular_values_that_belong_to_either_side_are_refused(
     left: str, right: str, name: str
 ) -> None:
-    with pytest.raises(InputError, match="belongs decides the cosines"):
+    with pytest.raises(InputError, match="the cosines depend on the side"):
         load({left: USERS, right: SQUARE, name: np.ones(4)})
 
 
@@ -560,7 +560,7 @@ def test_the_epsilon_of_a_norm_of_llama_cpp_names_its_kind(
     ],
 )
 def test_encoders_of_llama_cpp_are_refused(tmp_path: Path, architecture: str) -> None:
-    with pytest.raises(InputError, match="for it is an encoder"):
+    with pytest.raises(InputError, match="because it is an encoder"):
         read_gguf(tmp_path, architecture)
 
 

@@ -182,19 +182,20 @@ LABELS = (
         ("v.tsv", "a\t[1,5, 2,5]\nb\t[3,5, 4,5]\n", "[1,5, 2,5]' in row 0" + POINT),
         ("v.tsv", "a\t1,5, 2,5\nb\t3,5, 4,5\n", "got '1,5, 2,5' in row 0" + POINT),
         # Another separator cuts off the ids.
-        ("v.csv", "a 1.5,2.5,3.5\nb 4.5,5.5,6.5\n", "ids alone; got 'a 1.5', which"),
-        ("v.txt", "a 1.5,2.5,3.5\nb 4.5,5.5,6.5\n", "ids alone; got 'a 1.5', which"),
-        ("v.csv", "a|1.5,2.5\nb|4.5,5.5\n", "ids alone; got 'a|1.5', which"),
-        ("v.csv", "a: 1.5, 2.5\nb: 4.5, 5.5\n", "ids alone; got 'a: 1.5', which"),
+        ("v.csv", "a 1.5,2.5,3.5\nb 4.5,5.5,6.5\n", "ids only; got 'a 1.5', which"),
+        ("v.txt", "a 1.5,2.5,3.5\nb 4.5,5.5,6.5\n", "ids only; got 'a 1.5', which"),
+        ("v.csv", "a|1.5,2.5\nb|4.5,5.5\n", "ids only; got 'a|1.5', which"),
+        ("v.csv", "a: 1.5, 2.5\nb: 4.5, 5.5\n", "ids only; got 'a: 1.5', which"),
         # A column of labels or counts.
-        ("v.csv", LABELS, "column 2 of {} must be fractions, as the other columns are"),
-        ("v.csv", LABELS, "leave it out with ignore='2' if it holds counts or labels"),
-        ("v.csv", LABELS.replace("3", "-1"), "got whole numbers such as 0; leave"),
+        ("v.csv", LABELS, "column 2 of {} must be fractions, like the other columns"),
+        ("v.csv", LABELS, "ignore it with ignore='2' if it holds counts or labels"),
+        ("v.csv", LABELS.replace("3", "-1"), "got whole numbers such as 0; ignore"),
         # A date next to numbered columns.
         (
             "v.csv",
             "id,date,e0,e1\na,2020 01 31,1.5,2.5\nb,2020 02 01,3.5,4.5\n",
-            "in one place; got date, whose cells hold several numbers, and e0 to e1; "
+            "in one column of lists or in one group of columns; got date, "
+            "whose cells hold several numbers, and e0 to e1; "
             "choose them with vector='date' or vector='e0:e1'.",
         ),
         # Each line is in quotes.

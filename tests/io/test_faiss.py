@@ -69,7 +69,9 @@ def test_vectors_without_an_id_of_the_map_are_refused(tmp_path: Path) -> None:
     inner.add_with_ids(X[5:6], np.array([1_000_000]))
     path = tmp_path / "i.faiss"
     faiss.write_index(index, str(path))
-    with pytest.raises(InputError, match="160 ids; got a vector of number 1,000,000"):
+    with pytest.raises(
+        InputError, match="160 ids; got a vector with the number 1,000,000"
+    ):
         load(path)
 
 
@@ -97,11 +99,12 @@ def test_other_vectors_than_those_given_are_refused(
     empty.is_trained, empty.ntotal = True, 3
     faiss.write_index(empty, str(path))
     with pytest.raises(
-        InputError, match="must be a whole FAISS index of 3 vectors; got 0 in its lists"
+        InputError,
+        match="must be a complete FAISS index of 3 vectors; got 0 vectors in its lists",
     ):
         load(path)
     path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(InputError, match="must be a whole FAISS index"):
+    with pytest.raises(InputError, match="must be a valid FAISS index"):
         load(path)
 
 
@@ -321,7 +324,7 @@ def test_product_codes_without_a_whole_codebook_are_refused(
     if n_codes < 30:
         content = content.replace(struct.pack("<Q", 90), struct.pack("<Q", 87))
     path.write_bytes(content)
-    with pytest.raises(InputError, match="must be a whole FAISS index"):
+    with pytest.raises(InputError, match="must be a valid FAISS index"):
         decoded_vectors(opened(path), path)
 
 
@@ -350,7 +353,7 @@ def test_the_advice_for_codes_that_are_not_decoded_saves_vectors(
 
 
 def test_indexes_without_vectors_or_of_fast_lists_are_refused() -> None:
-    with pytest.raises(InputError, match="a FAISS index with vectors; got none"):
+    with pytest.raises(InputError, match="a FAISS index with vectors; got no vectors"):
         decoded_vectors(faiss.IndexFlatIP(6), "an index of FAISS")
-    with pytest.raises(InputError, match="make the same index without FastScan"):
+    with pytest.raises(InputError, match="build the index without FastScan"):
         decoded_vectors(coded("IVF6,PQ3x4fs"), "an index of FAISS")

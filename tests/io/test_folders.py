@@ -100,7 +100,7 @@ def test_a_name_that_leads_to_no_model_in_the_folder_is_not_followed(
     folder = {"MLmodel": mlmodel("sklearn", "model_path", value)}
     path = tmp_path / "run"
     write_all(tmp_path, {"run": folder})
-    assert "a folder without a model that is known" in refusal(load, path)
+    assert "a folder without a known model" in refusal(load, path)
 
 
 # TensorFlow writes folders. `tests/peers/test_tensorflow.py` runs the lines.

@@ -135,7 +135,7 @@ def test_an_encoder_has_no_head(
 ) -> None:
     path = gguf_file(tmp_path / "m.gguf", TIED, architecture=name, **said)
     message = refused(path)
-    assert "for it is an encoder; got only token_embd.weight; name its" in message
+    assert "because it is an encoder; got only token_embd.weight; name its" in message
     assert "name its head with weight=NAME, or read" in message
     np.testing.assert_array_equal(
         load(path, kind="vectors", weight="token_embd.weight").right, W
@@ -215,8 +215,7 @@ def test_damage_ends_in_one_sentence(tmp_path: Path, content: bytes, got: str) -
     path.write_bytes(content + bytes(64 if b"w" in content else 0))
     start = time.process_time()
     assert (
-        refused(path)
-        == f"{path} must be a GGUF file that is whole; got {got}; fetch it again."
+        refused(path) == f"{path} must be a valid GGUF file; got {got}; fetch it again."
     )
     assert time.process_time() - start < 1
 
@@ -256,7 +255,7 @@ def test_an_adapter_has_no_head(tmp_path: Path) -> None:
     path.write_bytes(
         header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128)
     )
-    assert "for it is an encoder; got only token_embd.weight" in refused(path)
+    assert "because it is an encoder; got only token_embd.weight" in refused(path)
 
 
 def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:
@@ -266,7 +265,7 @@ def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:
         header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128)
     )
     message = refused(path)
-    assert "a whole model; got one part of 3; merge them" in message
+    assert "a complete model; got one part of 3; merge them" in message
     assert "merge them with `llama-gguf-split --merge`, or name" in message
     assert load(path, weight="token_embd.weight").n_right == 2
     path.write_bytes(

@@ -83,7 +83,7 @@ def test_options_name_arrays_in_groups(tmp_path: Path) -> None:
 def test_a_damaged_archive_of_keras_is_refused(tmp_path: Path, n_bytes: int) -> None:
     path = tmp_path / "m.keras"
     path.write_bytes(b"PK\3\4" + bytes(n_bytes))
-    assert "must be a whole HDF5 file" in refused(path)
+    assert "must be a valid HDF5 file" in refused(path)
 
 
 def test_links_to_other_files_are_not_followed(tmp_path: Path) -> None:
@@ -302,7 +302,9 @@ def test_other_layers_behind_two_tables_of_keras_need_a_link(
     tmp_path: Path, layers: Any
 ) -> None:
     path = keras(tmp_path / "m.keras", layers, two_tables)
-    message = "must be a Dot; got .*; say what becomes of their product with link"
+    message = (
+        "must be a Dot layer; got .*; say how their product becomes a score with link"
+    )
     for given in (path, keras_model(layers, "sigmoid")):
         with pytest.raises(InputError, match=message):
             load(given)
@@ -312,7 +314,9 @@ def test_other_layers_behind_two_tables_of_keras_need_a_link(
 def test_a_model_of_keras_that_predicts_other_scores_is_refused() -> None:
     model = keras_model(keras_layers(("Dot", {"normalize": True})), "cosine")
     model.weights[0].numpy = lambda: P + 1
-    with pytest.raises(InputError, match="scores read from Model must be its own"):
+    with pytest.raises(
+        InputError, match="scores read from Model must equal its own scores"
+    ):
         load(model, link="cosine")
 
 

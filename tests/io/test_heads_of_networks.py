@@ -351,6 +351,7 @@ def test_a_live_head_with_adapters_is_refused() -> None:
     for given in (model, wrapped):
         with pytest.raises(
             InputError,
-            match=r"got one with adapters of PEFT; merge .* with merge_and_unload\(\)",
+            match=r"got a matrix with adapters of PEFT; merge .* with "
+            r"merge_and_unload\(\)",
         ):
             load(given)

@@ -73,7 +73,7 @@ def test_read_ids_takes_a_list() -> None:
         ("i.npy", npy(np.eye(2)), "got shape (2, 2)"),
         ("i.parquet", table({"id": [7.5, 3.0]}), "must be integers or text"),
         ("i.parquet", table({"id": [True, False]}), "integers or text; got bool"),
-        ("i.parquet", table({"id": ["a", None]}), "got none in row 1; drop that row"),
+        ("i.parquet", table({"id": ["a", None]}), "got no id in row 1; drop that row"),
     ],
 )
 def test_read_ids_refuses(tmp_path: Path, name: str, content: Any, part: str) -> None:
@@ -144,9 +144,13 @@ def test_read_labels_of_each_kind_of_file(
         ("l.json", '["a", null]', "got None in row 1"),
         ("l.json", '{"b": 1, "a": 2}', "got none for row 0"),
         ("l.json", '{"a": 0}', "a map of 2 labels, one for each row from 0 to 1"),
-        ("l.json", '{"b": 1, "a": true}', "the key 'a' with a value that is no row"),
-        ("l.json", '{"0": "b", "a": "c"}', "the key 'a' with a value that is no row"),
-        ("l.json", '{"b": 1, "0": true}', "the key '0' with a value that is no row"),
+        ("l.json", '{"b": 1, "a": true}', "the key 'a' with a value that is not a row"),
+        (
+            "l.json",
+            '{"0": "b", "a": "c"}',
+            "the key 'a' with a value that is not a row",
+        ),
+        ("l.json", '{"b": 1, "0": true}', "the key '0' with a value that is not a row"),
         ("l.json", "3", "a JSON list or a map between label and row"),
         ("l.json", "{", "must be valid JSON"),
         ("l.json", '["a", NaN]', "the number NaN, which is not finite"),
@@ -211,9 +215,14 @@ def test_counts_are_found_by_row_or_by_id(
         (NUMBERED, "c.csv", "4\n2\n1\n", "a file of 2 item counts, one per row; got 3"),
         (NAMED, "c.csv", "x,y\nb,5\na,7\n", "must be called id and count; got x, y"),
         (NAMED, "c.csv", "title,year,pages\nA,1,2\n", "called id and count"),
-        (NAMED, "c.csv", "id,n\na,5\n", "got 1 of them; b, for instance, is not"),
+        (NAMED, "c.csv", "id,n\na,5\n", "got 1 counts, and no count of b, for example"),
         (NAMED, "c.csv", "id,n\nx,5\ny,7\n", "check its column of ids"),
-        (NAMED, "c.csv", "a,4\nb,0\na,2\n", "one for each id; got 4.0 and 2.0 for a"),
+        (
+            NAMED,
+            "c.csv",
+            "a,4\nb,0\na,2\n",
+            "the same in all rows of an id; got 4.0 and 2.0 for a",
+        ),
         (NAMED, "c.csv", "a,4\nb,x\n", "must be numbers; got 'x' in line 2"),
         (
             NAMED,

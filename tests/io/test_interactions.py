@@ -142,7 +142,7 @@ def test_lines_are_counted_whatever_quotes_mean(
     path = tmp_path / "a.tsv"
     path.write_text(f"id\ttitle\n{rows}\tUp\n")
     with pytest.raises(
-        InputError, match=rf"an id in every row; got none in line {line};"
+        InputError, match=rf"an id in every row; got no id in line {line};"
     ):
         read_titles(path)
 
@@ -290,7 +290,7 @@ def numbers(**columns: Any) -> Any:
         ("r.csv", REPEATED, {"user": 0.0}, "one of userId, movieId, rating"),
         ("r.csv", REPEATED, {"user": "movieId"}, "must be different ones"),
         ("r.txt", "7 1 4\n8 2 5\n", {"header": True}, "choose it with user"),
-        ("r.csv", "", {}, "which is empty"),
+        ("r.csv", "", {}, "an empty file"),
         ("r.csv", HEAD, {}, "got only a header"),
         ("r.csv", HEAD + "1,2,3\n1,3,3\n", {}, "at least 2 users; got 1"),
         ("r.csv", HEAD + "1,2,3\n2,2,3\n", {}, "at least 2 items; got 1"),
@@ -299,7 +299,7 @@ def numbers(**columns: Any) -> Any:
         ("r.csv", HEAD + "1,2,3\n\n2,3,nan\n", {}, "finite numbers; got nan in line 4"),
         ("r.csv", HEAD + "1,2,3\n2,3,-inf\n", {}, "got -inf in line 3"),
         ("r.csv", HEAD + "1,2,3\n,3,1\n", {}, "column userId of"),
-        ("r.csv", HEAD + "1,2,3\n,3,1\n", {}, "got none in line 3; drop that row"),
+        ("r.csv", HEAD + "1,2,3\n,3,1\n", {}, "got no id in line 3; drop that row"),
         (
             "r.csv",
             HEAD + "1,2,3\n2,3\n",
@@ -309,9 +309,9 @@ def numbers(**columns: Any) -> Any:
         ("r.csv", "userId,movieId,itemId\n1,2,3\n", {}, "got movieId and itemId"),
         ("r.csv", "userId,rating\n1,2\n2,1\n", {}, "choose it with item"),
         ("r.csv", "a,b,c\n1,2,3\n", {}, "choose it with user"),
-        ("r.csv", "onecolumn\n", {}, "equally many columns in every line"),
+        ("r.csv", "onecolumn\n", {}, "the same number of columns in every line"),
         ("r.csv", "userId,itemId,x,x\n1,2,3,4\n", {}, "'x' more than once; rename"),
-        ("r.parquet", numbers(user=[1, 2, None]), {}, "got none in row 2"),
+        ("r.parquet", numbers(user=[1, 2, None]), {}, "got no id in row 2"),
         ("r.parquet", numbers(user=[1.5, 2, 2]), {}, "must be integers or text"),
         ("r.parquet", numbers(user=[[1], [2], [2]]), {}, "must be integers or text"),
         ("r.parquet", numbers(count=[1, None, 3]), {}, "got an empty cell in row 1"),
@@ -374,9 +374,9 @@ def test_a_sparse_matrix_is_no_model_and_the_command_of_the_refusal_works(
     ("arrays", "part"),
     [
         ({"format": "bsr"}, "in CSR, CSC or COO; got the format bsr; save it with"),
-        ({"indices": [0, 9]}, "must be a whole sparse matrix; it is not"),
-        ({"indptr": [0, 3]}, "must be a whole sparse matrix; it is not"),
-        ({"shape": [10**15]}, "must be a whole sparse matrix; it is not"),
+        ({"indices": [0, 9]}, "must be a valid sparse matrix; it cannot"),
+        ({"indptr": [0, 3]}, "must be a valid sparse matrix; it cannot"),
+        ({"shape": [10**15]}, "must be a valid sparse matrix; it cannot"),
         ({"indices": None}, "or a sparse matrix of scipy.sparse.save_npz; got the arr"),
     ],
 )

@@ -45,5 +45,5 @@ def test_pickled_arrays_are_not_opened(tmp_path: Path, name: str) -> None:
         np.savez(path, user_factors=array, item_factors=array)
     else:
         np.save(path, array)
-    with pytest.raises(InputError, match="pickled, which could run code"):
+    with pytest.raises(InputError, match="a pickle, which could run code"):
         load(path)

@@ -291,7 +291,7 @@ def test_an_integer_behind_a_space_would_come_back_as_another_id(
     """A table would read " 3" as the number 3."""
     model = ALONE.replace(right_ids=["1", "2", " 3"])
     sentence = refusal(save, model, tmp_path / "a.csv")
-    assert "text that reads back as it is; got ' 3'; save it as .parquet" in sentence
+    assert "text that is read back unchanged; got ' 3'; save it as .parquet" in sentence
 
 
 def test_rows_without_ids_are_numbered_where_a_format_needs_tokens(

@@ -224,7 +224,7 @@ def test_texts_that_a_service_returns_name_the_rows(tmp_path: Path) -> None:
 def test_a_request_that_failed_is_named(tmp_path: Path) -> None:
     failed = {"custom_id": "b", "response": None, "error": {"code": "rate_limit"}}
     path = write_all(tmp_path, {"v.jsonl": lines(batch(0, [DATA[1]]), failed)})
-    assert "a vector in every row; got none in row 1; drop that row" in refusal(
+    assert "a vector in every row; got no vector in row 1; drop that row" in refusal(
         lambda: load(path).right
     )
 
@@ -271,25 +271,31 @@ def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
         ),
         (
             '[{"id": 1, "v": [1]}, {"id": 2}]',
-            "a vector in every row; got none in row 1",
+            "a vector in every row; got no vector in row 1",
         ),
         (
             '[{"v": [1]}, {"id": "b", "v": [2]}]',
-            "an id in every row; got none in row 0",
+            "an id in every row; got no id in row 0",
         ),
-        ('[{"v": [1]}, {"v": [2], "bias": 1}]', "got bias, which is called a bias"),
+        (
+            '[{"v": [1]}, {"v": [2], "bias": 1}]',
+            "got bias, which has the name of a bias",
+        ),
         (
             '{"users": [[1, 2], [3, 4]], "x": {"items": {"a": [1, 2], "b": [3, 4]}}}',
-            "one table of vectors; got 2 tables: users, x.items; write each to a file",
+            "one table of vectors; got 2 tables: users, x.items; write each "
+            "table to a file",
         ),
         (
             '{"users": [[1, 2]], "items": [[1, 2], [3, 4]], "n": 3}',
-            "one table of vectors; got 2 tables: items, users; write each to a file",
+            "one table of vectors; got 2 tables: items, users; write each "
+            "table to a file",
         ),
         (
             '{"users": {"a": [1], "b": [2]}, '
             '"x": {"items": {"a": [3], "b": [4]}, "n": 3}}',
-            "one table of vectors; got 2 tables: users, x.items; write each to a file",
+            "one table of vectors; got 2 tables: users, x.items; write each "
+            "table to a file",
         ),
         # Shapes of arrays are no vectors.
         (
@@ -301,7 +307,10 @@ def test_lists_of_integers_are_vectors(tmp_path: Path) -> None:
             "got a model of TensorFlow.js; give its folder",
         ),
         # JSON files that are stored next to models.
-        ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels="),
+        (
+            '{"a": 0, "b": 1}',
+            "got a vocabulary; give the head, and this file with labels=",
+        ),
         ('{"model_type": "llama"}', "got a configuration; give its folder"),
         ('{"added_tokens": [], "model": {}}', "got a tokenizer; give its folder"),
         ('{"embaudit_version": "1"}', "got an audit; give the model that was audited"),

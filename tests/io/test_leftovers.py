@@ -21,7 +21,7 @@ A, B = np.arange(5.0), np.arange(7.0)
 
 def sentence(array: str, why: str, ways: str) -> str:
     arrays = "every array of the state dictionary that could matter"
-    return f"{arrays} must be named or left out; got {array}, {why}; {ways}."
+    return f"{arrays} must be named or ignored; got {array}, {why}; {ways}."
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def sentence(array: str, why: str, ways: str) -> str:
             sentence(
                 "u_bias (5,)",
                 "one value for each entity of P",
-                "name it with left_bias='u_bias', or leave it out with ignore='u_bias'",
+                "name it with left_bias='u_bias', or ignore it with ignore='u_bias'",
             ),
         ),
         (
@@ -41,7 +41,7 @@ def sentence(array: str, why: str, ways: str) -> str:
                 "item_intercept (7,)",
                 "one value for each entity of Q",
                 "name it with bias='item_intercept', "
-                "or leave it out with ignore='item_intercept'",
+                "or ignore it with ignore='item_intercept'",
             ),
         ),
         (
@@ -49,7 +49,7 @@ def sentence(array: str, why: str, ways: str) -> str:
             sentence(
                 "x (7, 1)",
                 "one value for each entity of Q",
-                "name it with bias='x', or leave it out with ignore='x'",
+                "name it with bias='x', or ignore it with ignore='x'",
             ),
         ),
         (
@@ -57,7 +57,7 @@ def sentence(array: str, why: str, ways: str) -> str:
             sentence(
                 "x (7,)",
                 "one value for each entity of Q",
-                "name it with id_array='x', or leave it out with ignore='x'",
+                "name it with id_array='x', or ignore it with ignore='x'",
             ),
         ),
         (
@@ -65,7 +65,7 @@ def sentence(array: str, why: str, ways: str) -> str:
             sentence(
                 "strength (2,)",
                 "one number for each dimension of Q",
-                "leave it out with ignore='strength'",
+                "ignore it with ignore='strength'",
             ),
         ),
         (
@@ -73,7 +73,7 @@ def sentence(array: str, why: str, ways: str) -> str:
             sentence(
                 "yj (7, 2)",
                 "the shape of Q",
-                "name it with weight='yj', or leave it out with ignore='yj'",
+                "name it with weight='yj', or ignore it with ignore='yj'",
             ),
         ),
         (
@@ -81,7 +81,7 @@ def sentence(array: str, why: str, ways: str) -> str:
             sentence(
                 "yi (5, 2)",
                 "the shape of P",
-                "name it with left='yi', or leave it out with ignore='yi'",
+                "name it with left='yi', or ignore it with ignore='yi'",
             ),
         ),
     ],
@@ -217,7 +217,8 @@ def test_one_part_of_a_checkpoint_is_no_model(tmp_path: Path) -> None:
     path = checkpoint(tmp_path / "model-00001-of-00002.safetensors", lm_head__weight=Q)
     with pytest.raises(
         InputError,
-        match=r"a whole checkpoint; got one part of 2; give its folder or its .* with",
+        match=r"a complete checkpoint; got one part of 2; give its folder or its "
+        r".* with",
     ):
         load(path)
     assert load(path, weight="lm_head.weight").n_right == 7

@@ -130,10 +130,11 @@ def test_files_of_other_columns_and_kinds_are_refused(tmp_path: Path) -> None:
         load(folder)
     with pytest.raises(
         InputError,
-        match=r"or a pattern of some; got .*nothing-\*.parquet; check the path",
+        match=r"or a pattern that matches files; got .*nothing-\*.parquet; check "
+        r"the path",
     ):
         load(f"{folder}/nothing-*.parquet")
-    with pytest.raises(InputError, match="a list of one file at least"):
+    with pytest.raises(InputError, match="a list of at least one file"):
         load([])
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="an empty folder"):
@@ -163,8 +164,8 @@ def test_a_folder_of_text_is_read_as_one_file_of_it(tmp_path: Path) -> None:
         ),
         (
             "id,e0,e2\n8,1,2\n",
-            "the columns of {folder}/b.csv must be those of {folder}/a.csv; "
-            "got id, e0, e2; write it with those, in that order",
+            "the columns of {folder}/b.csv must be the columns of {folder}/a.csv; "
+            "got id, e0, e2; write it with the same columns in the same order",
         ),
     ],
 )
@@ -307,7 +308,7 @@ def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> N
         (
             load(pair),
             ROWS,
-            "left must be omitted here, because the model has two sides already",
+            "left must be omitted, because the model has two sides already",
         ),
         (
             tmp_path / "columns.npy",

@@ -24,7 +24,9 @@ USERS, ITEMS, A, B = (
 MODULE = "torch.nn.modules.module.Module"
 LINEAR = ("torch.nn.modules.linear.Linear", MODULE)
 SCORES = USERS @ ITEMS.T
-OTHER_SCORES = r"scores read from Net must be its own; got .* where its forward says"
+OTHER_SCORES = (
+    r"scores read from Net must equal its own scores; got .* where its forward says"
+)
 """The refusal of a network that predicts other scores than its factors."""
 
 
@@ -107,7 +109,7 @@ def test_example_inputs_show_what_a_network_of_batches_predicts(
     state = {"user_emb.weight": USERS, "item_emb.weight": ITEMS}
     net = Batched(state, TOWERS, lambda users, items: SCORES[users, items] + off)
     message = (
-        r'got forward\(batch\), which was not compared; .* or say link="identity" if'
+        r'got forward\(batch\), which was not called; .* or say link="identity" if'
     )
     with pytest.raises(InputError, match=message):
         load(net)
@@ -122,7 +124,8 @@ def test_example_inputs_show_what_a_network_of_batches_predicts(
     )
     with pytest.raises(
         InputError,
-        match=r"in evaluation mode; got one that trains; call its eval\(\) first",
+        match=r"in evaluation mode; got a network in training mode; call its "
+        r"eval\(\) first",
     ):
         load(trains, inputs=PAIRS)
     alone = Batched(state, TOWERS, lambda users, _: SCORES[users])
@@ -156,7 +159,9 @@ def test_example_inputs_reach_a_head(last: str) -> None:
         ):
             load(net)
         return
-    with pytest.raises(InputError, match="scores read from Net must be its own"):
+    with pytest.raises(
+        InputError, match="scores read from Net must equal its own scores"
+    ):
         load(net, inputs=USERS)
     assert load(net, inputs=USERS, link="sigmoid").link == LINKS["sigmoid"]
     other = Batched({"classifier.weight": ITEMS}, layers, lambda states: states)
@@ -188,7 +193,8 @@ def test_input_embeddings_are_no_head() -> None:
     bare = language_model(state, {}, None, get_input_embeddings=lambda _: words)
     with pytest.raises(
         InputError,
-        match=r"one with a head; got Gemma2ForCausalLM; load it with its head, or pass",
+        match=r"a model with a head; got Gemma2ForCausalLM; load it with its head, "
+        r"or pass",
     ):
         load(bare)
     vectors = load(bare, kind="vectors")
@@ -248,7 +254,8 @@ def test_dense_of_keras_that_is_no_head() -> None:
     one = load(dense("sigmoid", ITEMS[:1].T, B[:1]), inputs=USERS)
     np.testing.assert_allclose(one.scores()[:, 1], USERS @ ITEMS[0] + B[0], atol=1e-12)
     with pytest.raises(
-        InputError, match="must be labels, at least 2; got one; pass kind"
+        InputError,
+        match="must be scores of at least 2 labels; got one score; pass kind",
     ):
         load(dense("linear", ITEMS[:1].T, B[:1]))
     message = "activation of a Dense layer must be softmax, sigmoid or linear; got relu"
@@ -293,7 +300,7 @@ def test_a_linear_layer_of_one_output_is_a_head_only_if_asked() -> None:
     """Its score is the logit of the second of two labels."""
     layer = linear(ROWS[1:2])
     sentence = refusal(load, layer)
-    assert "labels, at least 2; got one; pass kind=" in sentence
+    assert "at least 2 labels; got one score; pass kind=" in sentence
     head = load(layer, kind="head")
     assert head.right.tolist() == [[0, 0], [2, 3]]
 
@@ -370,24 +377,24 @@ def watched(forward: Any, state: Any = TABLES) -> Any:
         (
             layer_of_torch("linear.Linear", weight=QUANTISED, bias=None),
             {},
-            "got quantised ones; read the network before it is quantised",
+            "got quantised weights; read the network before it is quantised",
         ),
         # A quantised layer of torch gives its weight by a method.
         (
             layer_of_torch("linear.Linear", weight=lambda _: None, bias=None),
             {},
-            "got quantised ones; read the network before it is quantised",
+            "got quantised weights; read the network before it is quantised",
         ),
         (linear(ROWS), {"wieght": "x"}, "the nearest one is weight"),
         (linear(ROWS), {"bias": "x"}, "an option for Linear of torch must be one of"),
         (
             layer_of_torch("adaptive.AdaptiveLogSoftmaxWithLoss"),
             {},
-            "which has one per cluster of labels",
+            "which has a softmax per cluster of labels",
         ),
         (watched(lambda _, user, item: 3), {}, "one array; got int; say link="),
         (watched(lambda _, user, item: [1.0]), {}, "one array; got list; say link="),
-        (watched(lambda _, user, item: [][1]), {}, "what its forward takes"),
+        (watched(lambda _, user, item: [][1]), {}, "inputs that its forward accepts"),
         (
             watched(lambda _, batch: batch),
             {"inputs": ["a"]},
@@ -396,7 +403,7 @@ def watched(forward: Any, state: Any = TABLES) -> Any:
         (
             watched(lambda _, batch: Tensor(ROWS)),
             {"inputs": ROWS},
-            "must be layers that forward calls with an array; got others",
+            "must be in layers that forward calls with an array; got arrays of other",
         ),
         (
             watched(lambda _, batch: batch),
@@ -426,8 +433,9 @@ def test_layers_that_forward_calls_by_keyword_alone_are_refused() -> None:
 
     layer = SimpleNamespace(register_forward_pre_hook=register)
     network = module(TABLES, forward, get_submodule=lambda *_: layer)
-    assert "must be layers that forward calls with an array; got others" in refusal(
-        load, network, inputs=ROWS
+    assert (
+        "must be in layers that forward calls with an array; got arrays of other"
+        in refusal(load, network, inputs=ROWS)
     )
     assert not hooks
 

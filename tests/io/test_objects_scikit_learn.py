@@ -213,7 +213,9 @@ def test_a_decomposition_with_inputs_has_two_sides(decomposition: Any) -> None:
 )
 def test_components_of_what_never_goes_back_are_refused(decomposition: Any) -> None:
     with pytest.raises(
-        InputError, match=r"must be those of its inverse_transform; got none; pass its"
+        InputError,
+        match=r"must be used by its inverse_transform; got an estimator without "
+        r"inverse_transform; pass its",
     ):
         load(decomposition.fit(np.abs(X), TWO))
 
@@ -227,7 +229,9 @@ def test_inputs_of_another_width_are_refused_in_the_words_of_the_library(
     inputs = np.random.default_rng(0).random((40, 5))
     fitted = model.fit(inputs, inputs[:, 0] > 0.5)
     assert load(fitted, inputs=inputs).n_left == 40
-    message = "^inputs must be rows that the estimator takes; got X has 3 features, but"
+    message = (
+        "^inputs must be rows that the estimator accepts; got X has 3 features, but"
+    )
     with pytest.raises(InputError, match=message):
         load(fitted, inputs=inputs[:, :3])
 
@@ -235,7 +239,7 @@ def test_inputs_of_another_width_are_refused_in_the_words_of_the_library(
 def test_negative_inputs_of_nmf_are_refused_in_the_words_of_the_library() -> None:
     inputs = np.random.default_rng(0).random((40, 5))
     fitted = NMF(2, max_iter=2000).fit(inputs)
-    message = "got Negative values in data passed to X in NMF; pass what it predicts"
+    message = "got Negative values in data passed to X in NMF; pass the rows that"
     with pytest.raises(InputError, match=message):
         load(fitted, inputs=-inputs)
 
@@ -264,7 +268,8 @@ def test_what_is_no_known_model() -> None:
             load(unknown)
     two_sided = FactorModel.from_user_item(X, X)
     with pytest.raises(
-        InputError, match="inputs must be omitted here; the model has users of its own"
+        InputError,
+        match="inputs must be omitted, because the model has users of its own",
     ):
         load(two_sided, inputs=X)
     head = load(FactorModel.from_vectors(X), inputs=X[:3])

@@ -75,7 +75,9 @@ def test_rows_of_spark_follow_their_ids() -> None:
 
 
 def test_other_scores_of_spark_are_refused() -> None:
-    message = "scores read from ALSModel must be its own; got .* its transform says"
+    message = (
+        "scores read from ALSModel must equal its own scores; got .* its transform says"
+    )
     for wrong in (als(far=0.5), als(known=[1, 3, 7, 9])):
         with pytest.raises(InputError, match=message):
             load(wrong)
@@ -91,7 +93,8 @@ def test_a_pipeline_of_spark_is_its_model() -> None:
     for stages, got in (((), "0"), ((als(), als()), "2")):
         with pytest.raises(
             InputError,
-            match=f"must be one with one ALS model; got {got} of them; pass that stage",
+            match=f"must be a pipeline with one ALS model; got {got} ALS models; "
+            f"pass the stage",
         ):
             load(pipeline(*stages))
 

@@ -193,7 +193,9 @@ def test_a_head_without_bias(tmp_path: Path) -> None:
         )
 
 
-LINEAR = "one linear map, perhaps with a softmax; got others"
+LINEAR = (
+    "the outputs of one linear map, with or without a softmax; got the outputs of other"
+)
 OTHERS: list[tuple[str, list[Any], str]] = [
     (
         "another activation",
@@ -234,12 +236,12 @@ OTHERS: list[tuple[str, list[Any], str]] = [
     (
         "a bias that is too short",
         [node("Gemm", "h w b", "s"), node("Softmax", "s", "p")],
-        "one number for each of 4 labels in a row; got b (3,)",
+        "vectors of 4 numbers, one per label; got b (3,)",
     ),
     (
         "a bias in a column",
         [node("Gemm", "h w c", "s"), node("Softmax", "s", "p")],
-        "one number for each of 4 labels in a row; got c (4, 1)",
+        "vectors of 4 numbers, one per label; got c (4, 1)",
     ),
     (
         "a sum behind the softmax",
@@ -305,7 +307,7 @@ def test_a_softmax_over_places_of_a_sequence_is_refused(
 
 def test_a_file_that_is_no_network_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"\xff" * 40)
-    assert "must be a whole ONNX file" in refusal(load, tmp_path / "m.onnx")
+    assert "must be a valid ONNX file" in refusal(load, tmp_path / "m.onnx")
 
 
 def test_two_outputs(tmp_path: Path) -> None:
@@ -327,7 +329,8 @@ def test_two_outputs(tmp_path: Path) -> None:
     for outputs in ("p q", "q p"):
         with pytest.raises(
             InputError,
-            match=r"one linear map, perhaps with a softmax; got (w, )?v with a sigmoid",
+            match=r"the outputs of one linear map, with or without a softmax; got "
+            r"(w, )?v with a sigmoid",
         ):
             load(written(tmp_path / "m.onnx", nodes, outputs, v=W.T, **numbers))
 
@@ -381,7 +384,9 @@ def test_the_axis_that_a_softmax_takes_by_itself(
         assert load(path).link.name == "softmax"
         return
     with pytest.raises(
-        InputError, match="one linear map, perhaps with a softmax; got others"
+        InputError,
+        match="the outputs of one linear map, with or without a softmax; got the "
+        "outputs of other",
     ):
         load(path)
 

@@ -46,7 +46,7 @@ def test_the_name_of_a_file_tells_what_would_help(
 )
 def test_a_packed_file_is_to_be_unpacked(tmp_path: Path, suffix: str) -> None:
     path = write_all(tmp_path, {f"a{suffix}.gz": "1\t2\t3\n"})
-    assert "a packed file; unpack it with: gunzip" in refusal(load, path)
+    assert "a compressed file; unpack it with: gunzip" in refusal(load, path)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "part"),
     [
-        ([], "a list of one file at least"),
+        ([], "a list of at least one file"),
         (3, "must be a fitted model of a known library; got int"),
     ],
 )
@@ -246,7 +246,7 @@ def test_inputs_of_a_head_from_a_file(tmp_path: Path) -> None:
             {"bias_file": "b.npy", "kind": "vectors"},
             "kind='vectors', because vectors have no biases",
         ),
-        (ROWS, {"kind": "factors"}, "must both be named, with left=A and weight=B"),
+        (ROWS, {"kind": "factors"}, "must be named, with left=A and weight=B"),
         (
             ROWS,
             {"kind": "head", "inputs": ROWS[:, :2]},
@@ -269,13 +269,13 @@ def test_one_array_that_is_no_model_is_refused(
 def test_a_file_longer_than_its_header_says_is_refused(tmp_path: Path) -> None:
     path = write_all(tmp_path, {"v.npy": npy(ROWS)})
     path.write_bytes(path.read_bytes() + b"xxxx")
-    assert "must be a whole .npy file" in refusal(load, path)
+    assert "must be a valid .npy file" in refusal(load, path)
 
 
 def test_a_file_shorter_than_its_header_says_is_refused(tmp_path: Path) -> None:
     path = write_all(tmp_path, {"v.npy": npy(ROWS)})
     path.write_bytes(path.read_bytes()[:-1])
-    assert "must be a whole .npy file" in refusal(load, path)
+    assert "must be a valid .npy file" in refusal(load, path)
 
 
 # Model files and outputs
@@ -294,8 +294,18 @@ MODEL = ea.FactorModel.from_vectors(ROWS, ids=list("abcd"))
         (MODEL, "v.npz.gz", {}, "a file that ends in one of .npz .npy .safetensors"),
         (MODEL, "folder.npz", {"force": True}, "name a file in it"),
         (MODEL, "pipe.npz", {"force": True}, "a device, pipe or stream"),
-        (MODEL, "there.npz/v.npz", {}, "the folder of the output must be there"),
-        (MODEL, "no/v.npz", {}, "the folder of the output must be there"),
+        (
+            MODEL,
+            "there.npz/v.npz",
+            {},
+            "the folder of the output must be a folder that exists",
+        ),
+        (
+            MODEL,
+            "no/v.npz",
+            {},
+            "the folder of the output must be a folder that exists",
+        ),
         (MODEL, "x" * 300 + ".npz", {}, "File name too long"),
     ],
 )

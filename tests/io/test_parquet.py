@@ -123,15 +123,19 @@ def test_the_index_of_pandas_is_the_ids(tmp_path: Path, index: Any, ids: Any) ->
         ({"e0": [1, 2], "e1": [3, 4]}, {}, "column e0 of"),
         ({"e0": [1.0, None], "e1": [3.0, 4.0]}, {}, "free of missing numbers; got 1"),
         ({"v": [[1.0, 2], [3, None]]}, {}, "got 1 missing, the first in row 1"),
-        ({"v": [[1.0], None]}, {}, "a vector in every row; got none in row 1"),
+        ({"v": [[1.0], None]}, {}, "a vector in every row; got no vector in row 1"),
         ({"v": pa.array([[], []], pa.list_(pa.float64()))}, {}, "got empty lists"),
-        ({"v": ROWS, "id": ["a", None]}, {}, "an id in every row; got none in row 1"),
+        ({"v": ROWS, "id": ["a", None]}, {}, "an id in every row; got no id in row 1"),
         ({"v": ROWS, "id": [1, 1]}, {}, "item ids must be unique; got 1 in 2 rows"),
-        ({"v": ROWS}, {"vector": "v", "bias": "v"}, "bias must be a column of its own"),
+        (
+            {"v": ROWS},
+            {"vector": "v", "bias": "v"},
+            "bias must be a column that is not part",
+        ),
         (
             {"id": pa.array([], "int64"), "v": pa.array([], pa.list_(pa.float64()))},
             {},
-            "a table with rows; got none",
+            "a table with rows; got no rows",
         ),
     ],
 )
@@ -237,7 +241,7 @@ def test_folders_of_partitions_are_one_table(tmp_path: Path) -> None:
         ),
         (
             {"a.csv": A, "b.parquet": table(IDS)},
-            "got .csv, .parquet; give the files of",
+            "got .csv, .parquet; give files of",
         ),
         (
             {"a.parquet": table({"v": ROWS}), "b.parquet": table({"w": ROWS})},
@@ -257,7 +261,7 @@ def test_folders_that_are_not_one_table_are_refused(
     ("pattern", "part"),
     [
         ("*.npy", "files read as one must be tables of one kind"),
-        ("*.xyz", "a file that exists, or a pattern of some; got"),
+        ("*.xyz", "a file that exists, or a pattern that matches files; got"),
     ],
 )
 def test_a_pattern_of_files_is_one_table(

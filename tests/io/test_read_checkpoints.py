@@ -88,7 +88,7 @@ def test_a_head_in_one_of_two_shards(tmp_path: Path) -> None:
 def test_one_shard_is_read_only_by_the_name_of_its_tensor(tmp_path: Path) -> None:
     name = "m-00001-of-00002.safetensors"
     path = write_all(tmp_path, {name: safetensors({"x": HEAD})})
-    assert "a whole checkpoint; got one part of 2" in refusal(load, path)
+    assert "a complete checkpoint; got one part of 2" in refusal(load, path)
     assert load(path, weight="x", kind="vectors").right.tolist() == HEAD.tolist()
 
 
@@ -124,7 +124,12 @@ EMBEDDING = {"model.embed_tokens.weight": HEAD}
     [
         # The head is somewhere else.
         (EMBEDDING, {"tie_word_embeddings": False}, {}, "tie_word_embeddings is false"),
-        (EMBEDDING, {"architectures": ["LlamaModel"]}, {}, "for it is a LlamaModel"),
+        (
+            EMBEDDING,
+            {"architectures": ["LlamaModel"]},
+            {},
+            "because it is a LlamaModel",
+        ),
         (
             {**EMBEDDING, "other": HEAD},
             {},
@@ -182,7 +187,7 @@ UNKNOWN_TYPE = struct.pack("<Q", len(HEADER)) + HEADER + bytes(4)
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (safetensors({"x": HEAD})[:60], "a safetensors file that is whole"),
+        (safetensors({"x": HEAD})[:60], "a valid safetensors file"),
         (UNKNOWN_TYPE, "floating-point numbers; got F4"),
         (
             safetensors({"x": HEAD}, embaudit_link="magic"),
@@ -200,7 +205,7 @@ def test_damaged_files_of_tensors_are_refused(
 @pytest.mark.parametrize(
     ("homes", "part"),
     [
-        ({"w": "no.safetensors"}, "got no file no.safetensors; fetch it too"),
+        ({"w": "no.safetensors"}, "got no file no.safetensors; fetch this file"),
         ({"x": "a.safetensors"}, "got 'x', which a.safetensors does not hold"),
         ({"w": "../a.safetensors"}, "got '../a.safetensors'; move it there"),
     ],

@@ -95,10 +95,12 @@ def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
     )
     model.predict = wrong
     with pytest.raises(
-        InputError, match="the scores read from LightFM must be its own"
+        InputError, match="the scores read from LightFM must equal its own scores"
     ):
         load(model, user_features="none", item_features="none")
-    with pytest.raises(InputError, match="one column per feature: 8; got 6"):
+    with pytest.raises(
+        InputError, match="a matrix with 8 columns, one per feature; got 6"
+    ):
         load(model, user_features="none", item_features=features)
     with pytest.raises(
         InputError, match="must be a matrix or \"none\"; got 'identity'"
@@ -203,7 +205,8 @@ def test_graph_models_of_recbole_are_read_as_they_score() -> None:
     # One that multiplies something else is refused.
     with pytest.raises(
         InputError,
-        match=r"scores read from ENMF must be its own; got .* full_sort_predict says",
+        match=r"scores read from ENMF must equal its own scores; got .* "
+        r"full_sort_predict says",
     ):
         load(
             recbole("enmf.ENMF", full_sort_predict=full_sort(USERS * [1, 2, 3], ITEMS))
@@ -353,7 +356,10 @@ def test_implicit_is_compared_with_what_it_recommends() -> None:
     model = load(implicit_als())
     assert model.predictions().tolist() == PRODUCTS.tolist()
     sentence = refusal(load, implicit_als(added=1.0))
-    assert "the scores read from AlternatingLeastSquares must be its own" in sentence
+    assert (
+        "the scores read from AlternatingLeastSquares must equal its own scores"
+        in sentence
+    )
     assert "got 1 where its recommend says 2" in sentence
 
 
@@ -642,14 +648,14 @@ def test_ids_of_as_many_rows_say_that_each_row_of_lightfm_is_an_entity() -> None
         (
             imitation("cornac.models.x.NMF", CORNAC),
             {},
-            "got NMF without them; fit it first",
+            "got NMF without factors; fit it first",
         ),
         (
             imitation("gensim.models.doc2vec.Doc2Vec"),
             {},
             "which has documents in dv and words in wv; pass model.dv, or model.wv",
         ),
-        (hnswlib_index(), {}, "one with vectors; got none"),
+        (hnswlib_index(), {}, "an index with vectors; got no vectors"),
         (
             imitation("hnswlib.Index", get_ids_list=lambda _: [1], get_items=deleted),
             {},
@@ -658,7 +664,8 @@ def test_ids_of_as_many_rows_say_that_each_row_of_lightfm_is_an_entity() -> None
         (
             imitation(*LIGHTFM, **LIGHT),
             {},
-            'pass it, or user_features="none" if each user was its own feature',
+            'pass that matrix, or user_features="none" if each user was its '
+            "own feature",
         ),
         (
             imitation(*LIGHTFM, **LIGHT),

@@ -42,8 +42,16 @@ def test_rows_are_sorted_by_their_ids(tmp_path: Path, folder: Any) -> None:
     ("folder", "options", "part"),
     [
         ({}, {"format": "spark"}, "it holds no factors"),
-        ({"userFactors": side(USERS)}, {}, "got no itemFactors; copy all of it"),
-        ({"data": {"user": side(USERS)}}, {}, "got no data/product; copy all of it"),
+        (
+            {"userFactors": side(USERS)},
+            {},
+            "got no itemFactors; copy the whole directory",
+        ),
+        (
+            {"data": {"user": side(USERS)}},
+            {},
+            "got no data/product; copy the whole directory",
+        ),
         (
             {"stages": {"0_a": {"itemFactors": {}}, "1_b": {"itemFactors": {}}}},
             {},

@@ -109,7 +109,7 @@ def test_sqlite_vec_codes_are_refused(tmp_path, kind):
     path = tmp_path / "films.db"
     columns = f"id integer primary key, v {kind}[{{width}}]"
     write_sqlite_vec(path, ROWS, IDS, columns=columns)
-    assert f"got v ({kind}[8]), which are rounded; store" in refusal_of(path)
+    assert f"got v ({kind}[8]), which hold rounded numbers; store" in refusal_of(path)
 
 
 def test_sqlite_vec_with_two_columns_asks_which(tmp_path):
@@ -126,7 +126,7 @@ def test_sqlite_vec_chunk_that_is_cut_is_refused(films):
             "UPDATE films_vector_chunks00 SET vectors = x'00' WHERE rowid = 2"
         )
         database.commit()
-    assert "must be a whole table of sqlite-vec; got 1 bytes" in refusal_of(films)
+    assert "must be a complete table of sqlite-vec; got 1 bytes" in refusal_of(films)
 
 
 def test_sqlite_vec_rows_that_differ_from_their_count_are_refused(films):
@@ -184,7 +184,7 @@ def test_sqlite_vec_cell_that_holds_a_wrong_value_is_refused(tmp_path, change, g
     write_sqlite_vec(path, ROWS, IDS, columns=columns, names=names, titles=TITLES)
     changed(path, change)
     assert refusal_of(path) == (
-        f"{path} must be a whole table of sqlite-vec; got {got}; write it again."
+        f"{path} must be a complete table of sqlite-vec; got {got}; write it again."
     )
 
 
@@ -196,7 +196,7 @@ def test_sqlite_vec_whose_file_is_too_small_for_its_rows_is_refused(tmp_path):
         with pytest.raises(InputError) as caught:
             reading(path)
         assert str(caught.value) == (
-            f"{path} must be a whole store; got 40 rows of 99,999,999 "
+            f"{path} must be a complete store; got 40 rows of 99,999,999 "
             "numbers, more than its files hold; write it again."
         )
 
@@ -204,7 +204,9 @@ def test_sqlite_vec_whose_file_is_too_small_for_its_rows_is_refused(tmp_path):
 def test_sqlite_vec_table_without_a_column_of_vectors_is_refused(tmp_path):
     path = tmp_path / "films.db"
     write_sqlite_vec(path, ROWS, IDS, columns="id integer primary key, title text")
-    assert "must be a table with a column of vectors; got none" in refusal_of(path)
+    assert "must be a table with a column of vectors; got no such column" in refusal_of(
+        path
+    )
 
 
 def test_sqlite_vec_width_of_many_digits_is_no_width(tmp_path):
@@ -212,7 +214,9 @@ def test_sqlite_vec_width_of_many_digits_is_no_width(tmp_path):
     # Python refuses to convert a text of more than 4,300 digits to an integer.
     columns = f"id integer primary key, v float[{'9' * 5000}]"
     write_sqlite_vec(path, ROWS, IDS, columns=columns)
-    assert "must be a table with a column of vectors; got none" in refusal_of(path)
+    assert "must be a table with a column of vectors; got no such column" in refusal_of(
+        path
+    )
 
 
 def test_view_in_a_file_of_sqlite_is_refused(films):
@@ -273,7 +277,7 @@ def test_several_tables_are_one_question_with_their_addresses(films):
 
 def test_table_that_is_not_there_is_refused_with_those_that_are(films):
     sentence = refusal_of(f"sqlite-vec:{films}/users")
-    assert "none of that name; name one of" in sentence
+    assert "no table with this name; name one of" in sentence
     assert f"sqlite-vec:{films}/films." in sentence
 
 
@@ -400,14 +404,14 @@ def test_chroma_index_needs_the_client_but_its_metric_does_not(chroma, monkeypat
     monkeypatch.setitem(sys.modules, "chromadb", None)
     assert io.inspect(chroma.folder).metric.name == "cosine"
     assert refusal_of(chroma.folder).endswith(
-        "must be installed; got none; install it: pip install 'embaudit[chroma]'."
+        "must be installed; run pip install 'embaudit[chroma]'."
     )
 
 
 def test_chroma_row_without_a_vector_in_the_queue_is_refused(chroma):
     chroma.describe("films", [("f40", {})])
     assert (
-        "must be a whole collection of Chroma; got no vector for 'f40'"
+        "must be a complete collection of Chroma; got no vector for 'f40'"
         in refusal_of(chroma.folder)
     )
 
@@ -432,7 +436,7 @@ def test_chroma_row_without_a_vector_in_the_queue_is_refused(chroma):
 def test_chroma_cell_that_holds_a_wrong_value_is_refused(chroma, change, got):
     changed(chroma.path, f"UPDATE {change}")
     sentence = refusal_of(chroma.folder)
-    assert f"must be a whole collection of Chroma; got {got}; write it" in sentence
+    assert f"must be a complete collection of Chroma; got {got}; write it" in sentence
 
 
 @pytest.mark.parametrize(
@@ -468,7 +472,7 @@ def test_chroma_whose_files_are_too_small_for_its_rows_is_refused(chroma):
 def test_chroma_collection_without_rows_is_refused(tmp_path):
     folder = ChromaFolder(tmp_path / "chroma")
     folder.create("films", 8)
-    assert "must be a collection with rows; got none" in refusal_of(folder.folder)
+    assert "must be a collection with rows; got no rows" in refusal_of(folder.folder)
 
 
 def test_metric_stands_in_the_json_of_an_audit(chroma):
@@ -505,7 +509,7 @@ def test_missing_client_is_one_sentence_with_its_extra(
     else:
         (tmp_path / "films.lance" / "_versions").mkdir(parents=True)
         place = tmp_path
-    sentence = f"install it: pip install 'embaudit[{package}]'"
+    sentence = f"run pip install 'embaudit[{package}]'"
     assert sentence in refusal_of(address.format(place))
     assert sentence in refusal_of(place)
 
@@ -546,7 +550,7 @@ def test_wrong_table_of_lancedb_is_refused_even_without_the_client(
     monkeypatch.setitem(sys.modules, "lancedb", None)
     (tmp_path / "films.lance" / "_versions").mkdir(parents=True)
     sentence = refusal_of(f"lancedb:{tmp_path}/users")
-    assert f"none of that name; name one of lancedb:{tmp_path}/films." in sentence
+    assert f"no table with this name; name one of lancedb:{tmp_path}/films." in sentence
 
 
 def table_of(*batches, n_rows=2, **properties):
@@ -664,7 +668,7 @@ def test_batches_of_another_width_are_refused():
 @pytest.mark.parametrize("n_rows", [1, 3])
 def test_batches_of_more_or_fewer_rows_are_refused(n_rows):
     table = table_of(Batch(np.ones((2, 2)), [1, 2]), n_rows=n_rows)
-    with pytest.raises(InputError, match="must be left alone while it is read"):
+    with pytest.raises(InputError, match="must be unchanged while it is read"):
         table.contents().model()
 
 

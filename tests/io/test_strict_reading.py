@@ -47,10 +47,10 @@ def test_columns_without_one_numbered_family_are_asked_for(
 ) -> None:
     columns = dict(zip(["price", "x", "y", "z"], ROWS.T, strict=True))
     path = table(tmp_path / f"v{suffix}", "id", "e0", "e1", "e2", "e3", **columns)
-    assert "got price, x, y, z; choose them with vector" in refused(path)
+    assert "got price, x, y, z; choose the columns with vector" in refused(path)
     np.testing.assert_allclose(load(path, vector="x:z").right, ROWS[:, 1:], rtol=1e-6)
     two = table(path, f0=[1.0] * 6, f1=[2.0] * 6)
-    assert "got 2 such families in id, f0, f1, e0" in refused(two)
+    assert "got 2 groups of such columns in id, f0, f1, e0" in refused(two)
     np.testing.assert_allclose(load(two, vector="e").right, ROWS, rtol=1e-6)
     assert "columns such as e0 to e63" in refused(table(path, "e2"))
 
@@ -65,7 +65,7 @@ def test_integers_are_no_vectors(tmp_path: Path, kind: Any) -> None:
     np.savez(tmp_path / "v.npz", user_factors=ROWS, item_factors=codes)
     assert f"got {codes.dtype}, counts or codes" in refused(tmp_path / "v.npz")
     save_file({"lm_head.weight": codes}, tmp_path / "v.safetensors")
-    assert "store the numbers they stand for as float32" in refused(
+    assert "store the original numbers as float32" in refused(
         tmp_path / "v.safetensors"
     )
     if kind is not bool:
@@ -96,7 +96,7 @@ def test_numbers_with_scales_beside_them_are_codes(tmp_path: Path, beside: str) 
         tmp_path / "v.safetensors",
     )
     for ignore in ((), (beside,)):
-        assert f"got {beside} beside it" in refused(
+        assert f"got {beside} next to it" in refused(
             tmp_path / "v.safetensors", ignore=ignore
         )
 

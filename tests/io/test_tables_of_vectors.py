@@ -37,7 +37,8 @@ def test_one_of_two_lists_has_to_be_chosen(tmp_path: Path) -> None:
     )
     with pytest.raises(
         InputError,
-        match="a column of lists; got 'id'; or name columns of numbers, FIRST:LAST",
+        match="a column of lists; got 'id'; name such a column, or columns of "
+        "numbers as FIRST:LAST",
     ):
         load(path, vector="id")
 
@@ -117,7 +118,8 @@ def test_a_bias_among_columns_stops_the_read_until_it_is_settled(
     for reading in (load, inspect):
         with pytest.raises(
             InputError,
-            match=f"got {name}, which is called a bias; name it with bias='{name}', or",
+            match=f"got {name}, which has the name of a bias; name it with "
+            f"bias='{name}', or",
         ):
             reading(path)
     biased = load(path, bias=name)

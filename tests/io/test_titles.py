@@ -143,7 +143,11 @@ def test_fewer_than_half_of_the_rows_are_matched_only_if_asked(tmp_path: Path) -
     [
         (items(), {}, "join by row order with by_row=True"),
         (items(n=5), {"by_row": True}, "got 5 in the model and 2"),
-        (items([1, 2], n=2), {}, "got a against 1, for instance"),
+        (
+            items([1, 2], n=2),
+            {},
+            "got ids such as a, while the model has ids such as 1",
+        ),
     ],
 )
 def test_join_texts_refuses(
@@ -162,8 +166,12 @@ def test_join_texts_takes_one_side_and_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ids", "part"),
     [
-        (["x", "y"], "got 1 against x, for instance; choose their column with id"),
-        ([7], "got 1 against 7"),
+        (
+            ["x", "y"],
+            "got ids such as 1, while the model has ids such as x; choose "
+            "their column with id",
+        ),
+        ([7], "got ids such as 1, while the model has ids such as 7"),
         ([], "got nothing"),
         ([[1]], "ids must be a list, one per row"),
     ],

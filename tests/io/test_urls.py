@@ -91,7 +91,7 @@ def test_errors_name_the_url(elsewhere: Any, tmp_path: Path) -> None:
         load(url)
     (tmp_path / "x.npy").write_bytes(b"nothing")
     with pytest.raises(
-        InputError, match=r"^memory://models/x.npy must be a whole .npy file"
+        InputError, match=r"^memory://models/x.npy must be a valid .npy file"
     ):
         load(elsewhere(tmp_path / "x.npy", "x.npy"))
 

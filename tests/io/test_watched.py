@@ -52,7 +52,7 @@ def test_a_file_that_changes_is_refused_by_its_name(
     folder: Path, change: Callable[[Path], object], what: str
 ) -> None:
     with (
-        pytest.raises(InputError, match=r"a\.npy must be left alone while it is read"),
+        pytest.raises(InputError, match=r"a\.npy must be unchanged while it is read"),
         unchanged([watched(folder, what)]),
     ):
         change(folder)
@@ -63,7 +63,7 @@ def test_a_folder_with_other_files_is_refused(
     folder: Path, change: Callable[[Path], object]
 ) -> None:
     with (
-        pytest.raises(InputError, match="must be left alone while it is read"),
+        pytest.raises(InputError, match="must be unchanged while it is read"),
         unchanged([None, folder]),
     ):
         change(folder)
@@ -87,7 +87,7 @@ def test_damage_by_a_change_is_called_a_change(folder: Path) -> None:
             raise failure
 
     for failure in (InputError("a.npy must be whole."), ValueError("cannot reshape")):
-        with pytest.raises(InputError, match="must be left alone while") as caught:
+        with pytest.raises(InputError, match="must be unchanged while") as caught:
             fail(failure, failure.args[0].encode())
         assert caught.value.__cause__ is failure
         with pytest.raises(type(failure)) as same:

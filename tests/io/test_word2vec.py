@@ -115,12 +115,12 @@ def test_a_token_that_is_not_utf8_keeps_its_bytes_as_escapes(tmp_path: Path) -> 
         ("v.vec", "a 1 2\nb 1\n", "got 'b 1\\n' as line 2 of the vectors"),
         ("v.vec", "a 1 2\nb 1 x\n", "a token and 2 numbers; got 'b 1 x\\n'"),
         # The last number may have lost its decimals.
-        ("v.txt", "a 1.25 2.50\nb 3.00 4.7", "got a last line without an end"),
-        ("v.txt", "a 1.25 2.50\nb 3.00 4", "got a last line without an end"),
+        ("v.txt", "a 1.25 2.50\nb 3.00 4.7", "got a last line without a line end"),
+        ("v.txt", "a 1.25 2.50\nb 3.00 4", "got a last line without a line end"),
         ("v.vec", "a_b 1 2\nb 1 3_1\n", "got 'b 1 3_1\\n'"),
         ("v.vec", "a 1 2\na 1 2\n", "item ids must be unique; got a in 2 rows"),
         ("v.vec", "a 1 2\nb 1 nan\n", "finite; got nan at row 1, column 1"),
-        ("v.vec", "word\n", "lines of a token and its numbers, cut by spaces"),
+        ("v.vec", "word\n", "lines of a token and its numbers, separated by spaces"),
         # Most lines have two numbers, and the first has another count.
         ("v.txt", "a 1\nb 1 2\nc 3 4\n", "and 2 numbers; got 'a 1\\n' as line 1"),
         ("v.txt", "a 1.5 2.5 3.5\nb 1.5 2.5\nc 3.5 4.5\n", "2 numbers; got 'a 1.5 2.5"),
@@ -155,16 +155,29 @@ def test_a_token_that_is_not_utf8_keeps_its_bytes_as_escapes(tmp_path: Path) -> 
         (
             "v.txt",
             "".join(f"w{n} {n} 0.5 {n}.25\n" for n in range(6)),
-            "must be a fraction, as the others are; got whole numbers such as 0; drop",
+            "must be a fraction, like the other numbers; got whole numbers "
+            "such as 0; drop",
         ),
         ("v.txt", "a,1.5 2.5\nb,3.5 4.5\n", "'a,1.5 2.5\\n' and most others like it"),
         ("v.txt", "a:1.5 2.5\nb:3.5 4.5\n", "'a:1.5 2.5\\n' and most others like it"),
-        ("v.txt", " 0.5 1.5\n -0.25 2.5\n", "got numbers only; save bare vectors"),
-        ("v.txt", "a 1,5 2,5\nb 3,5 4,5\n", "a token and its numbers, cut by spaces"),
-        ("v.vec", "0.5 1.5 2.5\n-0.25 1e-3 2\n", "got numbers only; save bare vectors"),
+        (
+            "v.txt",
+            " 0.5 1.5\n -0.25 2.5\n",
+            "got numbers only; save vectors without tokens",
+        ),
+        (
+            "v.txt",
+            "a 1,5 2,5\nb 3,5 4,5\n",
+            "a token and its numbers, separated by spaces",
+        ),
+        (
+            "v.vec",
+            "0.5 1.5 2.5\n-0.25 1e-3 2\n",
+            "got numbers only; save vectors without tokens",
+        ),
         ("v.vec", b"\xba\x16\x4f\x2f" + bytes(60), "got a fastText model"),
         ("v.bin", b"3 2\na " + ONE + b"b " + TWO, "3 vectors, as its header says"),
-        ("v.bin", b"1 2\na " + ONE + b"\nmore", "at its end after 1 vectors"),
+        ("v.bin", b"1 2\na " + ONE + b"\nmore", "a file that ends after 1 vectors"),
         ("v.bin", b"1 2\na\x01 " + ONE, "tokens without spaces and their numbers"),
         ("v.bin", b"1 2\na " + 8 * b"\x7f", "got other bytes at token 'a'"),
     ],
@@ -179,7 +192,7 @@ def test_damaged_files_are_refused(
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"kind": "factors"}, 'kind must be "vectors" here'),
+        ({"kind": "factors"}, 'kind must be "vectors", because'),
         ({"kind": "head"}, "the file holds no softmax head"),
         ({"weight": "x"}, "an option for word2vec files must be one of"),
         ({"labels": ["x"]}, "2 item names"),

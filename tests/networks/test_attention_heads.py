@@ -404,7 +404,7 @@ def refused(sentence, *arguments, **options):
         ((0, 4), {}, "head must be from 0 to 3; got 4."),
         ((-1, 0), {}, "layer must be an integer from 0; got -1."),
         ((0, True), {}, "head must be an integer from 0; got True."),
-        ((1, 0), {}, "states must be given for layer 1; got none; only layer 0"),
+        ((1, 0), {}, "states must be given for layer 1; got None; only layer 0"),
         ((0, 0), {"states": np.ones((3, 5))}, "states must be of 12 columns"),
         (
             (0, 0),
@@ -423,19 +423,25 @@ def test_arguments_are_refused(tmp_path, arguments, options, sentence):
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        ({"model_type": "martian"}, "one whose attention is known (bert, bloom"),
+        (
+            {"model_type": "martian"},
+            "a model type whose attention is known (bert, bloom",
+        ),
         ({"model_type": None}, "got none."),
         ({"kv_lora_rank": 8}, "compresses the keys and values of all heads together"),
         (
             {"quantization_config": {"bits": 4}},
-            "the weights must be floating-point numbers; got quantised ones",
+            "the weights must be floating-point numbers; got quantised weights",
         ),
         ({"num_attention_heads": "four"}, "must be a positive integer; got 'four'."),
         ({"num_attention_heads": 3}, "num_key_value_heads of config.json must be"),
         ({"num_attention_heads": True}, "must be a positive integer; got True."),
-        ({"num_attention_heads": None}, "one with num_attention_heads; got none."),
+        (
+            {"num_attention_heads": None},
+            "a file with the entry num_attention_heads; got no such entry.",
+        ),
         ({"head_dim": 5}, "as wide as the 16 inputs of the output projection"),
-        ({"num_key_value_heads": 1}, "one of 4 dimensions for the heads"),
+        ({"num_key_value_heads": 1}, "a matrix with 4 outputs for the heads"),
         ({"rope_scaling": {"rope_type": "spiral"}}, "rope_type of config.json must"),
         ({"model_type": "smollm3"}, "no_rope_layers of config.json must be a number"),
         ({"rope_theta": 1.0}, "rope_theta of config.json must be a number above 1"),
@@ -465,7 +471,7 @@ KEYS = "model.layers.0.self_attn.k_proj"
         (without(f"{KEYS}.weight"), f"{KEYS}.weight must be in the checkpoint"),
         (
             without(f"{KEYS}.weight") | {f"{KEYS}.qweight": np.ones((2, 2), np.int32)},
-            "as quantised networks and adapters have it",
+            "as in quantised networks and adapters",
         ),
         (
             tensors_of(LLAMA) | {f"{KEYS}.weight": np.ones((8, 12), np.int8)},
@@ -474,11 +480,11 @@ KEYS = "model.layers.0.self_attn.k_proj"
         (tensors_of(LLAMA) | {f"{KEYS}.weight": np.ones(8)}, "must be a matrix"),
         (
             tensors_of(LLAMA) | {f"{KEYS}.weight": np.full((8, 12), np.nan)},
-            "finite numbers; got some that are not.",
+            "finite numbers; got nan or infinity.",
         ),
         (
             tensors_of(LLAMA) | {"model.layers.0.self_attn.sinks": np.ones(4)},
-            "this part of a head is not supported",
+            "attention heads with this tensor are not supported",
         ),
         (
             tensors_of(LLAMA)
@@ -487,7 +493,8 @@ KEYS = "model.layers.0.self_attn.k_proj"
         ),
         (
             tensors_of(LLAMA) | {f"{KEYS}.weight": np.ones((8, 11))},
-            "one of 12 inputs, as that of the queries; got 11.",
+            "a matrix for 12 inputs, like the weights of the queries; got a "
+            "matrix for 11",
         ),
         (
             tensors_of(LLAMA) | {f"{KEYS}.weight": np.full((8, 12), 1e40)},
@@ -495,22 +502,29 @@ KEYS = "model.layers.0.self_attn.k_proj"
         ),
         (
             tensors_of(LLAMA) | {f"{KEYS}.bias": np.ones(3)},
-            "one of 8 numbers; got 3.",
+            "a vector of 8 numbers; got 3 numbers.",
         ),
         (
             tensors_of(LLAMA) | {"model.layers.0.input_layernorm.weight": np.ones(3)},
-            "one of 12 numbers; got 3.",
+            "a vector of 12 numbers; got 3 numbers.",
         ),
         (
             tensors_of(LLAMA) | {"model.layers.0.self_attn.o_proj.bias": np.ones(3)},
-            "one of 12 numbers; got 3.",
+            "a vector of 12 numbers; got 3 numbers.",
         ),
-        (without("model.embed_tokens.weight"), "token embeddings model.embed_tokens"),
+        (
+            without("model.embed_tokens.weight"),
+            "the tensor model.embed_tokens.weight, the token embeddings",
+        ),
         (
             tensors_of(LLAMA) | {"model.embed_tokens.weight": np.ones((9, 5))},
-            "the token embeddings have 5 columns and the layer 12; give the states",
+            "the token embeddings have 5 columns and the layer 12; pass the states",
         ),
-        ({"x": np.ones((3, 3))}, "one with attention layers, such as model.layers.0."),
+        (
+            {"x": np.ones((3, 3))},
+            "a checkpoint with attention layers, which have tensors such as "
+            "model.layers.0.",
+        ),
     ],
 )
 def test_checkpoints_are_refused(tmp_path, tensors, sentence):

@@ -104,7 +104,9 @@ def test_vectors_and_labels_of_hnswlib(space: str) -> None:
     hnswlib = pytest.importorskip("hnswlib")
     made = hnswlib.Index(space, 8)
     made.init_index(300)
-    with pytest.raises(InputError, match="must be one with vectors; got none"):
+    with pytest.raises(
+        InputError, match="must be an index with vectors; got no vectors"
+    ):
         load(made)
     made.add_items(X, IDS, num_threads=1)
     model = load(made)
@@ -112,7 +114,7 @@ def test_vectors_and_labels_of_hnswlib(space: str) -> None:
     stored = X / np.linalg.norm(X, axis=1, keepdims=True) if space == "cosine" else X
     np.testing.assert_allclose(model.right, stored[np.argsort(IDS)], rtol=0, atol=1e-6)
     made.mark_deleted(int(IDS[0]))
-    with pytest.raises(InputError, match="one without deleted vectors"):
+    with pytest.raises(InputError, match="an index without deleted vectors"):
         load(made)
     counted = hnswlib.Index(space, 8)
     counted.init_index(300)

@@ -66,7 +66,9 @@ def test_scores_that_are_no_products_are_seen_by_their_forward(name: str) -> Non
         (Towers(OTHERS[name]), None),
         (Batched(OTHERS[name]), BATCH),
     ):
-        with pytest.raises(InputError, match=r"scores read from .* must be its own"):
+        with pytest.raises(
+            InputError, match=r"scores read from .* must equal its own scores"
+        ):
             load(network.eval(), inputs=inputs)
     links = {"normalised": "cosine", "sigmoid": "sigmoid"}
     if name in links:
@@ -83,7 +85,8 @@ def test_scores_that_are_no_products_are_seen_by_their_forward(name: str) -> Non
 def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
     network = Batched().eval()
     message = (
-        r'compared with its own; got forward\(batch\).* inputs=, or say link="ident'
+        r"compared with the output of forward; got forward\(batch\).* inputs=, "
+        r'or say link="ident'
     )
     with pytest.raises(InputError, match=message):
         load(network)
@@ -96,17 +99,21 @@ def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
     assert load(network, kind="vectors").n_right == 8
     by_name = {"user": BATCH[:, 0], "item": BATCH[:, 1]}
     assert load(Batched().eval(), inputs=by_name).n_left == 6
-    with pytest.raises(InputError, match="scores read from Batched must be its own"):
+    with pytest.raises(
+        InputError, match="scores read from Batched must equal its own scores"
+    ):
         load(Batched(OTHERS["normalised"]).eval(), inputs=by_name)
     with pytest.raises(InputError, match="the inputs of a network must be numbers"):
         load(Batched().eval(), inputs={"user": ["a"], "item": None})
     with pytest.raises(
         InputError,
-        match="the inputs of Batched must be what its forward takes; got 'item'",
+        match="the inputs of Batched must be inputs that its forward accepts; got "
+        "'item'",
     ):
         load(Batched().eval(), inputs={"user": BATCH[:, 0]})
     with pytest.raises(
-        InputError, match="the inputs of Batched must be what its forward takes; got"
+        InputError,
+        match="the inputs of Batched must be inputs that its forward accepts; got",
     ):
         load(network, inputs=np.array([[0, 99]]))
 
@@ -125,7 +132,8 @@ def test_layers_after_the_tables_ask_for_the_outputs_of_towers() -> None:
 def test_networks_that_train_and_networks_in_wrappers() -> None:
     with pytest.raises(
         InputError,
-        match=r"in evaluation mode; got one that trains; call its eval\(\) first",
+        match=r"in evaluation mode; got a network in training mode; call its "
+        r"eval\(\) first",
     ):
         load(Towers())
     network = Towers().eval()

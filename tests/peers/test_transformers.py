@@ -419,7 +419,7 @@ def test_input_embeddings_of_a_live_network_are_vectors_on_request() -> None:
     ("name", "reason"),
     [
         ("llama", "must be one recognised table, pair or head"),
-        ("t5", "there, for it is a T5Model; got only shared"),
+        ("t5", "in the file, because it is a T5Model; got only shared"),
     ],
 )
 def test_input_embeddings_in_a_folder_are_no_head(

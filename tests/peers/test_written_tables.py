@@ -271,7 +271,7 @@ def test_what_a_table_cannot_say_is_said(store: tuple[str, str], table: str) -> 
 
 def test_a_model_is_saved_with_the_metric_that_is_named(table: str) -> None:
     rows = ea.FactorModel.from_vectors(ITEMS.astype(np.float32), ids=NUMBERS)
-    with pytest.raises(InputError, match="must be those of a known metric"):
+    with pytest.raises(InputError, match="must be vectors with a known metric"):
         ea.save(rows, table)
     with pytest.raises(InputError, match="metric must be one of cosine, dot; got 'l3'"):
         ea.save(rows, table, metric="l3")

@@ -755,13 +755,16 @@ def test_wrong_options_are_refused(options, sentence):
             lambda t: t.assign(a="x"),
             "row numbers of items, from 0 to 299, .*; got x in row",
         ),
-        (lambda t: t.assign(b=t["a"]), "two different rows of the model; got one row"),
+        (
+            lambda t: t.assign(b=t["a"]),
+            "two different rows of the model; got the same row",
+        ),
         (lambda t: t.drop(columns="label"), "must be a, b and label; got a, b"),
         (lambda t: t.rename(columns={"b": "x"}), "must be a, b and label; got a, x"),
-        (lambda t: t[:0], "must be a table with rows; got none"),
+        (lambda t: t[:0], "must be a table with rows; got no rows"),
         (
             lambda t: pd.concat([t, t.assign(label=1 - t["label"])]),
-            "labelled 0 or 1; got one pair with both labels",
+            "labelled 0 or 1; got the same pair with both labels",
         ),
     ],
 )

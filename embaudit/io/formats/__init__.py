@@ -172,9 +172,10 @@ class Format:
             If it is not installed.
         """
         if not self.is_usable:
-            remedy = f"install it: pip install 'embaudit[{self.extra}]'"
-            what = f"the package {self.package}, which {self.noun} need,"
-            raise must_be(what, "installed", "none", remedy)
+            raise InputError(
+                f"the package {self.package}, which {self.noun} need, must be "
+                f"installed; run pip install 'embaudit[{self.extra}]'."
+            )
 
 
 _readers: dict[str, dict[Reader, list[Format]]] = {}

@@ -84,7 +84,8 @@ def opened(path: Path) -> Any:
         index = faiss.read_index(str(path), flags)
     except (RuntimeError, MemoryError) as error:
         raise InputError(
-            "{} must be a whole FAISS index; faiss cannot read it.", File(path)
+            "{} must be a valid FAISS index; faiss cannot read it; write it again.",
+            File(path),
         ) from error
     finally:
         for name, limit in limits.items():
@@ -126,7 +127,7 @@ def vectors_of(
         )
         remedy = (
             "save the vectors that were added to it as .npy or .parquet; `embaudit "
-            "compare VECTORS INDEX --copy` says which of their lists this index keeps"
+            "compare VECTORS INDEX --copy` says which neighbour lists this index keeps"
         )
         raise must_be(File(where), allowed, f"{parts.kind} of {index.ntotal}", remedy)
     if isinstance(parts.storage, faiss.IndexFlat):
@@ -235,11 +236,11 @@ def decoded_vectors(index: Any, where: object) -> DecodedVectors:
         faiss.IndexIVFScalarQuantizer,
     )
     if not index.ntotal:
-        raise must_be(File(where), "a FAISS index with vectors", "none")
+        raise must_be(File(where), "a FAISS index with vectors", "no vectors")
     if not has_lists and not isinstance(storage, faiss.IndexFlatCodes):
         remedy = _line_that_saves(where, "index")
         if isinstance(storage, faiss.IndexIVFFastScan):
-            remedy = "make the same index without FastScan, which holds the same codes"
+            remedy = "build the index without FastScan, which gives the same codes"
         raise must_be(
             File(where),
             "a FAISS index with vectors that are flat or coded by PQ, SQ or LSH, alone "
@@ -323,8 +324,8 @@ def _codes_of_lists(
     if len(numbers) != index.ntotal:
         raise must_be(
             File(where),
-            f"a whole FAISS index of {index.ntotal:,} vectors",
-            f"{len(numbers):,} in its lists",
+            f"a complete FAISS index of {index.ntotal:,} vectors",
+            f"{len(numbers):,} vectors in its lists",
         )
     order = np.argsort(numbers, kind="stable")
     codes, numbers = codes[order], numbers[order]
@@ -337,8 +338,8 @@ def _codes_of_lists(
         number = numbers[0] if numbers[0] < 0 else numbers[-1]
         raise must_be(
             File(where),
-            f"a whole FAISS index with {len(id_map):,} ids",
-            f"a vector of number {number:,} in its lists",
+            f"a complete FAISS index with {len(id_map):,} ids",
+            f"a vector with the number {number:,} in its lists",
         )
     return codes, id_map[numbers]
 

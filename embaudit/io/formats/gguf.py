@@ -103,7 +103,7 @@ class Gguf:
             if isinstance(error, InputError):
                 raise
             raise must_be(
-                File(path), "a GGUF file that is whole", str(error), "fetch it again"
+                File(path), "a valid GGUF file", str(error), "fetch it again"
             ) from error
         self.tensors = {
             name: Tensor(
@@ -123,9 +123,9 @@ class Gguf:
         if version not in VERSIONS:
             raise must_be(
                 File(self.path),
-                "GGUF of version 2 or 3, little-endian",
-                version,
-                "convert it anew",
+                "little-endian GGUF of version 2 or 3",
+                f"version {version}",
+                "convert it again",
             )
         n_tensors, n_keys = _number(data, "Q"), _number(data, "Q")
         for _ in range(n_keys):
@@ -331,7 +331,7 @@ def read(path: Path, request: Request) -> Contents:
             "with {}",
             Option("weight"),
         )
-        raise must_be(File(path), "a whole model", f"one part of {parts}", remedy)
+        raise must_be(File(path), "a complete model", f"one part of {parts}", remedy)
     config = config_of_gguf(
         file.metadata, shifted=f"{OUTPUT_NORM}.bias" in file.tensors
     )

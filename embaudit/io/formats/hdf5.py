@@ -112,7 +112,7 @@ class Hdf5:
         if dataset.external or dataset.is_virtual:
             raise must_be(
                 Sentence("{} of {}", place, File(self.path)),
-                "in the file itself",
+                "stored in the file itself",
                 "a dataset in other files",
                 "copy it into this file",
             )
@@ -199,7 +199,7 @@ def _errors_of(path: Path) -> Iterator[None]:
         raise
     except READ_ERRORS as error:
         raise must_be(
-            File(path), "a whole HDF5 file", reason(error), "write it again"
+            File(path), "a valid HDF5 file", reason(error), "write it again"
         ) from error
 
 
@@ -256,7 +256,7 @@ def read(path: Path, request: Request) -> Contents:
         if len(stored.frames) > 1:
             others = f" (or another of {listed(stored.frames, SHOWN)})"
         raise InputError(
-            "{} must be named arrays; it holds data frames of pandas; convert one in "
+            "{} must hold named arrays; it holds data frames of pandas; convert one in "
             "Python: import pandas; pandas.read_hdf({}, {}).to_parquet("
             "'vectors.parquet'){}.",
             File(path),
@@ -304,7 +304,7 @@ def of_keras(arrays: Arrays, config: Any, request: Request, where: object) -> Co
     if "QuantizedDTypePolicy" in str(config):
         raise must_be(
             File(where),
-            "numbers as they are",
+            "unquantised numbers",
             "layers that Keras has quantised",
             "save the model before it is quantised",
         )
@@ -371,7 +371,8 @@ def _require_known_activation(
                 "a softmax over labels",
                 f"{right} with {activation}",
                 Sentence(
-                    "say {} if a softmax follows {}, or {} for labels apart",
+                    "say {} if a softmax follows {}, or {} if each label is predicted "
+                    "on its own",
                     Option("kind", "head"),
                     right,
                     Option("link", "sigmoid"),
@@ -400,10 +401,10 @@ def _link_of_product(layers: list[tuple[str, dict[str, Any]]], where: object) ->
         different = list(dict.fromkeys(others))
         raise must_be(
             Sentence("the layers of {} behind its tables", File(where)),
-            "a Dot",
+            "a Dot layer",
             ", ".join(different),
             Sentence(
-                "say what becomes of their product with {} (or cosine, sigmoid)",
+                "say how their product becomes a score with {} (or cosine, sigmoid)",
                 Option("link", "identity"),
             ),
         )
@@ -476,11 +477,11 @@ def _only_embedding(stored: Hdf5) -> str:
         choice = Sentence("choose one with {}", Option("weight", first))
     shapes = [f"{name} {shape}" for name, shape in matrices.items()]
     raise must_be(
-        Sentence("the embedding of {}", File(stored.path)),
-        "one",
-        ", ".join(shapes) or "none",
+        File(stored.path),
+        "a file with one embedding",
+        ", ".join(shapes) or "no embedding",
         # An AnnData file calls the measured matrix X.
         Sentence(
-            "{}, or take what was measured with {}", choice, Option("weight", "X")
+            "{}, or read the measured matrix with {}", choice, Option("weight", "X")
         ),
     )

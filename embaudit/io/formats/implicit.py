@@ -58,14 +58,14 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
     if "user_factors" not in stored.tensors or "item_factors" not in stored.tensors:
         raise InputError(
             "{} must hold factors; it is a nearest-neighbour model of implicit, which "
-            "has none; save an ALS, BPR or logistic model instead.",
+            "has no factors; save an ALS, BPR or logistic model instead.",
             File(path),
         )
     rank = stored["factors"]
     if rank.shape or rank.dtype.kind not in "iu":
         raise must_be(
             Sentence("factors in {}", File(path)),
-            "one whole number",
+            "one integer",
             f"{rank.dtype} of shape {rank.shape}",
             "save it again",
         )
@@ -206,5 +206,5 @@ def _require_ones(column: NDArray[Any], name: str) -> None:
     wrong = column[column != 1]
     if len(wrong):
         raise must_be(
-            name, "constant 1, as implicit stores beside a bias", float(wrong[0])
+            name, "constant 1, as implicit stores it next to a bias", float(wrong[0])
         )

@@ -135,7 +135,7 @@ def _only_table(content: Any, path: Path) -> pa.Table:
             raise must_be(File(path), ALLOWED, *purpose)
     tables = _tables_in(content)
     if len(tables) > 1:
-        remedy = "write each to a file of its own"
+        remedy = "write each table to a file of its own"
         got = f"{len(tables)} tables: {listed([*tables], SHOWN)}"
         raise must_be(File(path), "one table of vectors", got, remedy)
     if tables:
@@ -372,7 +372,7 @@ def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | N
         return "an audit", Sentence("give the model that was audited")
     if content and all(type(value) is int for value in content.values()):
         labels = Option("labels", str(path))
-        return "a vocabulary", Sentence("give the head, and this with {}", labels)
+        return "a vocabulary", Sentence("give the head, and this file with {}", labels)
     if "model_type" in content or "architectures" in content:
         return "a configuration", Sentence("give its folder")
     if "weightsManifest" in content:
@@ -385,7 +385,7 @@ def _purpose_of(content: dict[str, Any], path: Path) -> tuple[str, Sentence] | N
 @register(
     "json",
     suffixes=(".json", ".jsonl", ".ndjson"),
-    origin="lists, records or a map in JSON",
+    origin="lists, records or a JSON object",
     content="vectors, ids, biases",
     options=COLUMNS,
 )

@@ -103,7 +103,7 @@ def _norm(stored: Npz) -> FinalNorm:
     except ValueError as error:
         what = Sentence("the final norm in {}", File(stored.path))
         raise must_be(
-            what, "one that embaudit wrote", repr(kind), "save it again"
+            what, "a norm that embaudit wrote", repr(kind), "save it again"
         ) from error
 
 
@@ -116,7 +116,7 @@ def _tying(stored: Npz) -> Tying:
     except (TypeError, ValueError) as error:
         what = Sentence("the tying in {}", File(stored.path))
         raise must_be(
-            what, "one that embaudit wrote", repr(text), "save it again"
+            what, "an entry that embaudit wrote", repr(text), "save it again"
         ) from error
 
 

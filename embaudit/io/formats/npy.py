@@ -75,9 +75,9 @@ def read_npy(path: Path, request: Request) -> Contents:
     if len(squeezed(shape)) != 2:
         raise must_be(
             File(path),
-            "a matrix, one row an entity",
+            "a matrix with one row per entity",
             f"shape {shape}",
-            "choose one slice, and save that",
+            "save one slice as a matrix",
         )
     contents = contents_beside(arrays, names, request, path)
     return replace(contents, files=tuple(names.values()))

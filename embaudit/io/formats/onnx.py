@@ -82,12 +82,12 @@ def read(path: Path, request: Request) -> Contents:
     head = _only_head(path)
     if request.kind == "auto" and not head.has_softmax:
         remedy = Sentence(
-            "say with {} that the outputs are scores of labels", Option("kind", "head")
+            "say {} if the outputs are scores of labels", Option("kind", "head")
         )
         raise must_be(
             Sentence("the outputs of {}", File(path)),
             "probabilities of labels",
-            f"those of {head.name} as they are",
+            f"the scores of {head.name} without a softmax",
             remedy,
         )
     fields = {"right": Source(head.name, lambda: head.weight, head.weight.shape)}
@@ -128,8 +128,8 @@ def _only_head(path: Path) -> OnnxHead:
             found.append(name)
         raise must_be(
             Sentence("the outputs of {}", File(path)),
-            "one linear map, perhaps with a softmax",
-            ", ".join(found) or "others",
+            "the outputs of one linear map, with or without a softmax",
+            ", ".join(found) or "the outputs of other operations",
             "export the weights and the bias in Python: numpy.savez('head.npz', "
             "W=weight, b=bias)",
         )
@@ -160,7 +160,7 @@ def _heads(path: Path) -> list[OnnxHead]:
     # The errors of protobuf have no public class.
     except Exception as error:
         raise must_be(
-            File(path), "a whole ONNX file", reason(error), "write it again"
+            File(path), "a valid ONNX file", reason(error), "write it again"
         ) from error
     return heads
 
@@ -184,7 +184,7 @@ def _total_bias(head: OnnxHead, path: Path) -> NDArray[Any]:
     if unlike:
         raise must_be(
             Sentence("the biases of {}", File(path)),
-            f"one number for each of {n_labels} labels in a row",
+            f"vectors of {n_labels} numbers, one per label",
             ", ".join(unlike),
         )
     rows = [np.broadcast_to(bias.reshape(-1), n_labels) for _, bias in head.biases]

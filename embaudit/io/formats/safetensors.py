@@ -192,7 +192,7 @@ def _read_shards(index: Path) -> dict[str, StoredTensor]:
         if name not in shards[file]:
             raise must_be(
                 f"{index}",
-                "an index of tensors that its shards hold",
+                "an index whose tensors are all in its shards",
                 f"{name!r}, which {file} does not hold",
             )
         tensors[name] = shards[file][name]
@@ -220,7 +220,10 @@ def _shard_beside(index: Path, name: str) -> Path:
         is_there = False
     if not is_there:
         raise must_be(
-            "every shard", f"beside {index.name}", f"no file {name}", "fetch it too"
+            "every shard",
+            f"in the folder of {index.name}",
+            f"no file {name}",
+            "fetch this file",
         )
     return existing_file(index.parent / name)
 
@@ -242,7 +245,7 @@ def _read_header(path: Path) -> tuple[dict[str, str], dict[str, StoredTensor]]:
     except (SafetensorError, ValueError) as error:
         got = reason(error).removeprefix("Error while deserializing header: ")
         raise must_be(
-            File(path), "a safetensors file that is whole", got, "fetch it again"
+            File(path), "a valid safetensors file", got, "fetch it again"
         ) from error
     texts = header.pop("__metadata__", None) or {}
     tensors = {}
@@ -338,7 +341,7 @@ def read(path: Path, request: Request) -> Contents:
             "a model or vectors",
             "a low-rank adapter (LoRA)",
             "audit it with embaudit.audit_lora or `embaudit audit`, or merge it into "
-            "its model (model.merge_and_unload() in PEFT) and save that",
+            "its model (model.merge_and_unload() in PEFT) and save the result",
         )
     config = read_config(checkpoint.path.parent)
     layout = layout_of(checkpoint, request, path, config)
@@ -390,7 +393,7 @@ def _open(path: Path, request: Request) -> Safetensors:
     if n_shards > 1 and request.weight is None:
         raise must_be(
             File(path),
-            "a whole checkpoint",
+            "a complete checkpoint",
             f"one part of {n_shards}",
             Sentence(
                 "give its folder or its .safetensors.index.json, or name an array of "

@@ -82,7 +82,7 @@ def read(path: Path, request: Request) -> Contents:  # noqa: ARG001
             File(path),
             f"a directory with {' and '.join(folders)}",
             f"no {missing[0]}",
-            "copy all of it",
+            "copy the whole directory",
         )
     model = cache(lambda: of_rows(*_side(path / folders[0]), *_side(path / folders[1])))
 

@@ -164,7 +164,7 @@ def open_vectors(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
     kinds = {file.suffix.lower() for file in files}
     if len(kinds) != 1 or not kinds <= {*SUFFIXES, *SEPARATOR_BY_SUFFIX}:
         got = ", ".join(sorted(kinds)) or "none"
-        remedy = Sentence("give the files of one kind")
+        remedy = Sentence("give files of one kind")
         if kinds == {".npy"}:
             got = "arrays (.npy)"
             remedy = Sentence(
@@ -340,7 +340,7 @@ def layout_of(table: TableFile, request: Request) -> TableLayout:
     if not vectors:
         raise must_be(
             Sentence("the vectors of {}", File(table.path)),
-            "columns of numbers",
+            "columns of numbers without empty cells",
             "empty cells",
         )
     _require_floats(table, vectors)
@@ -395,14 +395,14 @@ def _ids_of_text(table: TableFile, lists: list[int]) -> int | None:
         return 0
     if not lists and table.names is None and all(cell.isdigit() for cell in cells):
         remedy = Sentence(
-            "write a header that calls ids id, or choose them with {}",
+            "write a header that calls this column id, or choose it with {}",
             Option("vector_id"),
         )
         what = Sentence("the first column of {}", File(table.path))
         raise must_be(
             what,
             "ids or numbers of the vectors",
-            "integers, which both could be",
+            "integers, which could be either",
             remedy,
         )
     return None
@@ -420,9 +420,9 @@ def _require_whole_ids(table: TableFile, place: int | None) -> None:
     if seem_to_hold_numbers(ids):
         raise must_be(
             Sentence("the first column of {}", File(table.path)),
-            "ids alone",
+            "ids only",
             f"{ids[0]!r}, which seems to hold a number of the vector",
-            "use one separator, or write a header that calls ids id",
+            "use one separator, or write a header that calls the ids id",
         )
 
 
@@ -440,7 +440,7 @@ def _require_only_fractions(table: TableFile, places: Sequence[int]) -> None:
     place = places[column]
     cell = rows[0][column].strip()
     remedy = Sentence(
-        "leave it out with {} if it holds counts or labels; if it is a part of the "
+        "ignore it with {} if it holds counts or labels; if it is a part of the "
         "vectors, write {}.0 instead of {}",
         Option("ignore", str(place)),
         cell,
@@ -448,7 +448,7 @@ def _require_only_fractions(table: TableFile, places: Sequence[int]) -> None:
     )
     raise must_be(
         table.column_and_file(place),
-        "fractions, as the other columns are",
+        "fractions, like the other columns",
         f"whole numbers such as {cell}",
         remedy,
     )
@@ -487,7 +487,7 @@ def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
         kind = table.arrow.schema.field(place).type
         is_number_of_json = is_json and types.is_int64(kind)
         if not types.is_floating(kind) and not is_number_of_json:
-            remedy = "write it as float32 if each number counts as it is"
+            remedy = "write it as float32 if these numbers are the vectors"
             raise must_be(
                 table.column_and_file(place), "of floating-point numbers", kind, remedy
             )
@@ -515,12 +515,12 @@ def _family(table: TableFile, places: list[int], request: Request) -> tuple[int,
         return families[0]
     _require_no_records(table)
     remedy = Sentence(
-        "choose them with {}, or with the name before their number",
+        "choose the columns with {}, or with the part of their names before the number",
         Option("vector", placeholder="FIRST:LAST"),
     )
     got = table.list_columns()
     if families:
-        got = f"{len(families)} such families in {got}"
+        got = f"{len(families)} groups of such columns in {got}"
     raise must_be(
         Sentence("the vectors of {}", File(table.path)),
         "a column of lists, or columns such as e0 to e63",
@@ -590,7 +590,7 @@ def _require_no_family(table: TableFile, place: int, request: Request) -> None:
         )
         raise must_be(
             Sentence("the vectors of {}", File(table.path)),
-            "in one place",
+            "in one column of lists or in one group of columns",
             got,
             Sentence(
                 "choose them with {} or {}",
@@ -752,7 +752,7 @@ def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
                 "vector",
                 "a column of lists",
                 repr(request.vector),
-                "or name columns of numbers, FIRST:LAST",
+                "name such a column, or columns of numbers as FIRST:LAST",
             )
         return [position]
     if len(lists) > 1:
@@ -798,7 +798,7 @@ def _bias(
         if position in used:
             raise must_be(
                 "bias",
-                "a column of its own",
+                "a column that is not part of the vectors",
                 repr(request.bias),
                 f"choose another of {table.list_columns()}",
             )
@@ -810,13 +810,16 @@ def _bias(
         is_bias = plain_name(name) in BIAS_NAMES
         if is_bias and place not in used and not request.ignores(name):
             remedy = Sentence(
-                "name it with {}, or leave it out with {}",
+                "name it with {}, or ignore it with {}",
                 Option("bias", name),
                 Option("ignore", name),
             )
             what = Sentence("every column of {} that could matter", File(table.path))
             raise must_be(
-                what, "named or left out", f"{name}, which is called a bias", remedy
+                what,
+                "named or ignored",
+                f"{name}, which has the name of a bias",
+                remedy,
             )
     return None
 
@@ -912,7 +915,7 @@ def contents_of_table(table: TableFile, request: Request) -> Contents:
         If its columns leave open which hold the id and the vectors.
     """
     if table.arrow is not None and not table.arrow.rows:
-        raise must_be(File(table.path), "a table with rows", "none")
+        raise must_be(File(table.path), "a table with rows", "no rows")
     layout = layout_of(table, request)
     if table.arrow is None:
         parsed = cache(partial(_parsed, table, layout))
@@ -1196,7 +1199,7 @@ def write_csv(file: IO[bytes], draft: Draft) -> None:
         if not text_id or text_id != str(id_read):
             raise must_be(
                 "an id in a .csv file",
-                "text that reads back as it is",
+                "text that is read back unchanged",
                 repr(text_id),
                 "save it as .parquet",
             )

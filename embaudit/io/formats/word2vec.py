@@ -142,7 +142,7 @@ def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
             File(path),
             "a table of tokens and vectors",
             "numbers only",
-            "save bare vectors as .npy or .csv",
+            "save vectors without tokens as .npy or .csv",
         )
     return as_texts(
         [token.decode("utf-8", "backslashreplace") for token in tokens], "words"
@@ -172,7 +172,7 @@ def _beginning(file: IO[bytes], path: Path) -> Beginning:
     """
     first = file.readline(LONGEST_LINE).removeprefix(codecs.BOM_UTF8)
     if first.startswith(FASTTEXT):
-        remedy = "save its vectors as .vec, as fastText writes beside it"
+        remedy = "give the .vec file, which fastText writes next to the model"
         raise must_be(File(path), "vectors", "a fastText model", remedy)
     header = HEADER.fullmatch(first)
     lines = [first]
@@ -193,7 +193,7 @@ def _beginning(file: IO[bytes], path: Path) -> Beginning:
     if not size:
         got = repr(first[:60].decode("utf-8", "replace"))
         raise must_be(
-            File(path), "lines of a token and its numbers, cut by spaces", got
+            File(path), "lines of a token and its numbers, separated by spaces", got
         )
     return Beginning(None, size, lines)
 
@@ -273,9 +273,9 @@ def _of_text(
             first_doubtful = doubtful[0]
         parts.append(vectors)
         if not block[-1].endswith(b"\n") and _may_be_cut(block[-1], size):
-            remedy = "fetch it again, or end that line if it is whole"
+            remedy = "fetch it again, or end that line if it is complete"
             raise must_be(
-                File(path), "whole lines", "a last line without an end", remedy
+                File(path), "complete lines", "a last line without a line end", remedy
             )
         if count is not None and len(tokens) > count:
             raise _other_count(path, count, "more")
@@ -315,7 +315,7 @@ def _require_no_other_columns(
         number = rows[0][column]
         raise must_be(
             Sentence("number {} in the lines of {}", column + 1, File(path)),
-            "a fraction, as the others are",
+            "a fraction, like the other numbers",
             f"whole numbers such as {number}",
             "drop them if they are counts or labels; if they are a part of the "
             f"vectors, write {number}.0 instead of {number}",
@@ -469,12 +469,12 @@ def _of_binary(
     _require_aligned(tokens, vectors, path)
     if data[position : position + 2**20].strip(b"\n"):
         remedy = (
-            "fetch it again; a token that holds a space also shifts what follows, so "
+            "fetch it again; a token with a space also shifts the numbers after it, so "
             "save such vectors as text"
         )
         raise must_be(
             File(path),
-            f"at its end after {count} vectors, as its header says",
+            f"a file that ends after {count} vectors, as its header says",
             "more bytes",
             remedy,
         )
@@ -496,7 +496,7 @@ def _require_aligned(
     if garbled is not None:
         got = f"other bytes at token {garbled[:40].decode('utf-8', 'replace')!r}"
         remedy = (
-            "a token that holds a space shifts what follows, so save such vectors as "
+            "a token with a space shifts the numbers after it, so save such vectors as "
             "text"
         )
         raise must_be(
@@ -532,9 +532,7 @@ def _write(
     rows = (row for block in draft.right.rows() for row in block)
     for token, row in zip(map(str, draft.tokens), rows, strict=True):
         if not token or forbidden.search(token):
-            remedy = (
-                "save it as .parquet or .csv, or call the rows by ids without spaces"
-            )
+            remedy = "save it as .parquet or .csv, or use ids without spaces"
             raise must_be(
                 "an id in a word2vec file",
                 "text without spaces and line ends",

@@ -99,12 +99,12 @@ class Chosen:
         self, name: str, reason: str, remedy: Sentence | None = None
     ) -> NoReturn:
         """Raise the error for an array that is left over and could matter."""
-        whole_remedy = Sentence("leave it out with {}", Option("ignore", name))
+        whole_remedy = Sentence("ignore it with {}", Option("ignore", name))
         if remedy is not None:
             whole_remedy = Sentence("{}, or {}", remedy, whole_remedy)
         raise must_be(
             Sentence("every array of {} that could matter", File(self.where)),
-            "named or left out",
+            "named or ignored",
             f"{name} {self.tensors[name].shape}, {reason}",
             whole_remedy,
         )
@@ -144,15 +144,15 @@ def require_floats(name: str, tensors: Mapping[str, Tensor], where: object) -> N
         is_next_to_it = other.rpartition(".")[0] == layer
         is_below_it = other.startswith((f"{name}.", f"{name}_"))
         if other != name and (is_next_to_it or is_below_it) and _is_scale(other):
-            got = f"{other} beside it, as quantised matrices have"
+            got = f"{other} next to it, as in quantised files"
             raise must_be(
-                what, "numbers as they are", got, "store the product as float32"
+                what, "unquantised numbers", got, "store the product as float32"
             )
 
 
 def _as_numbers(name: str, dtype: str, where: object) -> str:
     """Return a remedy for integers: how to store the numbers that they stand for."""
-    stored = "store the numbers they stand for as float32"
+    stored = "store the original numbers as float32"
     suffix = Path(str(where)).suffix.lower()
     if suffix not in (".npy", ".npz"):
         return stored
@@ -187,9 +187,9 @@ def singular_values(chosen: Chosen) -> None:
     if name is None or len(tensors[name].shape) != 1:
         return
     raise InputError(
-        "{} must hold two factor matrices; it holds {}, {} and {}, and where {} "
-        "belongs decides the cosines; save left and right factors with {} multiplied "
-        "in.",
+        "{} must hold two factor matrices; it holds {}, {} and {}, and the cosines "
+        "depend on the side that {} belongs to; multiply the left or right factors by "
+        "{}, and save the products.",
         File(chosen.where),
         layout.fields["left"],
         name,
@@ -371,14 +371,14 @@ def require_head_of_network(head: str, config: Config, where: object) -> None:
             "name its head with {}", Option("weight", placeholder="NAME")
         )
     remedy = Sentence(
-        "{}, or read these with {} and {}",
+        "{}, or read these vectors with {} and {}",
         way_to_head,
         Option("kind", "vectors"),
         Option("weight", head),
     )
     raise must_be(
         Sentence("the head of {}", File(where)),
-        f"there, for {config.no_head_reason}",
+        f"in the file, because {config.no_head_reason}",
         f"only {head}",
         remedy,
     )
@@ -397,7 +397,7 @@ def require_softmax(head: str, config: Config, request: Request, where: object) 
     if is_tied(head) or config.other_task is None or is_declared:
         return
     remedy = Sentence(
-        "say {} if a softmax follows {}, or {} for labels apart",
+        "say {} if a softmax follows {}, or {} if each label is predicted on its own",
         Option("kind", "head"),
         head,
         Option("link", "sigmoid"),
@@ -456,7 +456,7 @@ def require_settled(chosen: Chosen) -> None:
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: every array of a.npz that could matter must be named or
-    left out; got u_bias (5,), ...
+    ignored; got u_bias (5,), ...
     """
     for check in CHECKS:
         if chosen.request.kind == "vectors" and check in OF_PREDICTIONS:

@@ -100,8 +100,8 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
     left, weight = request.left, request.weight
     if weight is None or (left is None and request.kind == "factors"):
         raise InputError(
-            "the factors in {} must both be named, with {} and {}; one alone is a "
-            "table of vectors, named with {} and {}.",
+            "both factors in {} must be named, with {} and {}; a single table of "
+            "vectors is named with {} and {}.",
             where,
             Option("left", placeholder="A"),
             Option("weight", placeholder="B"),
@@ -116,7 +116,7 @@ def _named(shapes: Shapes, request: Request, where: object) -> Layout:
         is_head = recipe is not None or is_kernel(weight) or bool(request.bias)
     if not is_head and request.kind != "vectors":
         remedy = Sentence(
-            "say whether {} is one with {} or {}",
+            "say what {} is with {} or {}",
             weight,
             Option("kind", "head"),
             Option("kind", "vectors"),

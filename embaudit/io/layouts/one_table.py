@@ -77,7 +77,7 @@ def _square(weight: str, size: int) -> InputError:
     return must_be(
         f"the labels of {weight}",
         "rows or columns",
-        f"{size} × {size}, which both could be",
+        f"{size} × {size}, which could be either",
         Sentence(
             "choose {} if each row is a label, {} if each column is one",
             Option("transpose", "none"),

@@ -218,9 +218,9 @@ def _values_beside(arrays: Arrays, name: str, field: str) -> Any:
         if fractions.size:
             raise must_be(
                 f"the array {name}",
-                "ids or names, whole numbers or text",
+                "ids or names (integers or text)",
                 f"fractions such as {fractions.flat[0]}",
-                Sentence("leave it out with {}", Option("ignore", name)),
+                Sentence("ignore it with {}", Option("ignore", name)),
             )
     # Embedding layers store a bias as a column. Networks that add it to all logits
     # store it as a row.

@@ -101,7 +101,7 @@ def read_array(array: Any, request: Request) -> Contents:
             "one matrix",
             f"a {type(array).__name__} of arrays",
             Sentence(
-                "give the right one, and the other with {}",
+                "give the right array, and the left array with {}",
                 Option("left", placeholder="ARRAY"),
             ),
         )

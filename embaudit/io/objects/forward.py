@@ -30,7 +30,10 @@ def call(network: Any, *inputs: Any) -> NDArray[Any]:
         # Dropout would give other numbers each time, and batch norms would learn from
         # the inputs.
         raise must_be(
-            name, "in evaluation mode", "one that trains", "call its eval() first"
+            name,
+            "in evaluation mode",
+            "a network in training mode",
+            "call its eval() first",
         )
     try:
         outputs = network(*inputs)
@@ -38,7 +41,7 @@ def call(network: Any, *inputs: Any) -> NDArray[Any]:
         lines = str(error).splitlines()
         reason = lines[0] if lines else type(error).__name__
         raise must_be(
-            f"the inputs of {name}", "what its forward takes", reason
+            f"the inputs of {name}", "inputs that its forward accepts", reason
         ) from error
     if not hasattr(outputs, "shape"):
         raise must_be(

@@ -43,15 +43,15 @@ def hnswlib(index: Any, request: Request) -> Contents:  # noqa: ARG001
     """
     labels = np.sort(np.asarray(index.get_ids_list(), dtype=np.int64))
     if not len(labels):
-        raise must_be("an index of hnswlib", "one with vectors", "none")
+        raise must_be("an index of hnswlib", "an index with vectors", "no vectors")
     try:
         rows = np.asarray(index.get_items(labels), dtype=np.float32)
     except RuntimeError as error:
         raise must_be(
             "an index of hnswlib",
-            "one without deleted vectors",
+            "an index without deleted vectors",
             str(error),
-            "pass the rows that are left to FactorModel.from_vectors",
+            "pass the remaining rows to FactorModel.from_vectors",
         ) from error
     are_row_numbers = np.array_equal(labels, np.arange(len(labels)))
     model = FactorModel.from_vectors(rows, ids=None if are_row_numbers else labels)

@@ -48,7 +48,7 @@ def read(network: Any, request: Request) -> Contents:
     if "link" not in contents.fields and request.link is None:
         raise must_be(
             f"the predictions of {name}",
-            "compared with its own",
+            "compared with the output of its layers",
             "layers that its configuration does not name",
             Sentence(
                 "say {} if it multiplies its two tables", Option("link", "identity")

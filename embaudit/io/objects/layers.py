@@ -81,10 +81,10 @@ def _read_head(
     if len(weights) == 1 and link != "sigmoid" and not is_settled:
         raise must_be(
             f"the outputs of a {type(layer).__name__} layer",
-            "labels, at least 2",
-            "one",
+            "scores of at least 2 labels",
+            "one score",
             'pass kind="head" if its sigmoid is the probability of a second label; a '
-            "regression is no head",
+            "regression has no head",
         )
     if request.kind == "vectors":
         # A head of two labels would add a row of zeros, which is no vector of the
@@ -126,7 +126,7 @@ def float_weights(layer: Any) -> NDArray[Any]:
         raise must_be(
             f"the weights of {type(layer).__name__}",
             "floating-point numbers",
-            "quantised ones",
+            "quantised weights",
             "read the network before it is quantised, or pass its dequantised weights "
             "to FactorModel.from_softmax",
         )

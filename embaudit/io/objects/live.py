@@ -76,27 +76,27 @@ REFUSED = (
         "torch",
         "AdaptiveLogSoftmaxWithLoss",
         expected="a head with one softmax",
-        content="one per cluster of labels",
+        content="a softmax per cluster of labels",
         remedy="pass the weights of one of them to FactorModel.from_softmax",
     ),
     RefusedClass(
         "cornac",
         "EASE",
-        expected="one with factors of users and items",
+        expected="a model with factors of users and items",
         content="weights between items",
         remedy="audit another model",
     ),
     RefusedClass(
         "sentence_transformers",
         "SentenceTransformer",
-        expected="the vectors that it makes of texts",
+        expected="the vectors of texts that it computes",
         content="tables of tokens",
         remedy="pass model.encode(texts)",
     ),
     RefusedClass(
         "sentence_transformers",
         "SparseEncoder",
-        expected="the vectors that it makes of texts",
+        expected="the vectors of texts that it computes",
         content="tables of tokens",
         remedy="pass model.encode(texts, convert_to_sparse_tensor=False)",
     ),
@@ -104,7 +104,7 @@ REFUSED = (
         "sentence_transformers",
         "CrossEncoder",
         expected="a network of transformers",
-        content="one inside",
+        content="such a network inside",
         remedy="pass model.model",
     ),
     RefusedClass(
@@ -187,7 +187,10 @@ def _without_left_of_head(kind: LiveKind) -> ObjectReader:
                 "left",
                 "omitted for a softmax head",
                 "vectors",
-                Sentence("give what the head is applied to as {}", Option("inputs")),
+                Sentence(
+                    "pass the vectors that the head is applied to with {}",
+                    Option("inputs"),
+                ),
             )
         return contents
 

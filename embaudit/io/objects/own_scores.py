@@ -71,11 +71,11 @@ def require_own_scores(model: FactorModel, own: OwnScores, name: str) -> None:
     # Name the pair with the largest gap; gaps within the tolerance count as equal.
     k = first_largest(gaps[0], tolerance=allowed)
     raise InputError(
-        f"the scores read from {name} must be its own; got {outputs[0, k]:.6g} where "
-        f"its {own.method} says {own_scores[k]:.6g} (row {left[k]} of the left side, "
-        f"row {right[k]} of the right); it does more than multiply these factors: pass "
-        "the tables it really multiplies to FactorModel.from_user_item, or its vectors "
-        "alone to from_vectors."
+        f"the scores read from {name} must equal its own scores; got "
+        f"{outputs[0, k]:.6g} where its {own.method} says {own_scores[k]:.6g} (row "
+        f"{left[k]} of the left side, row {right[k]} of the right); it does more than "
+        "multiply these factors: pass the tables it really multiplies to "
+        "FactorModel.from_user_item, or its vectors alone to from_vectors."
     )
 
 

@@ -67,7 +67,7 @@ def read(model: Any, request: Request) -> Contents:
         "an estimator of scikit-learn",
         "a fitted linear classifier, network or decomposition",
         type(model).__name__,
-        "fit it first, or pass the one inside",
+        "fit it first, or pass the estimator inside it",
     )
 
 
@@ -90,9 +90,9 @@ def _call(method: Callable[[Any], Any], inputs: Any) -> Any:
             got = str(error).splitlines()[0].rstrip(".")
             raise must_be(
                 "inputs",
-                "rows that the estimator takes",
+                "rows that the estimator accepts",
                 got,
-                "pass what it predicts of",
+                "pass the rows that its predictions are made from",
             ) from error
 
 
@@ -146,10 +146,10 @@ def _read_decomposition(model: Any, inputs: Any) -> Contents:
     if not callable(reconstruct):
         raise must_be(
             f"the components_ of {name}",
-            "those of its inverse_transform",
-            "none",
-            "pass its components_.T to FactorModel.from_vectors if their rows are "
-            "vectors all the same",
+            "used by its inverse_transform",
+            "an estimator without inverse_transform",
+            "pass its components_.T to FactorModel.from_vectors if these rows are "
+            "vectors nevertheless",
         )
     components = _dense(model.components_)
     units = np.eye(len(components))

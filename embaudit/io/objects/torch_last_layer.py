@@ -61,7 +61,7 @@ def read_last_layer(network: Any, request: Request) -> Contents | None:
         raise must_be(
             f"the outputs of {type(network).__name__}",
             "probabilities of labels",
-            f"those of its linear layer {name} as they are",
+            f"the scores of its linear layer {name}",
             Sentence("say {} if they are scores of labels", Option("kind", "head")),
         )
     contents = read_linear(last, request)

@@ -101,11 +101,11 @@ def _refuse_uncompared(
     if is_softmax:
         declaration = 'kind="head" if a softmax follows'
     else:
-        declaration = 'link="identity" if it gives'
+        declaration = 'link="identity" if it returns'
     raise must_be(
         f"the predictions of {type(network).__name__}",
-        "compared with its own",
-        f"forward({', '.join(parameters)}), which was not compared",
+        "compared with the output of forward",
+        f"forward({', '.join(parameters)}), which was not called",
         f"pass example inputs of forward as inputs=, or say {declaration} the product "
         "of what was read",
     )
@@ -138,10 +138,10 @@ def _compared_with_examples(network: Any, contents: Contents, inputs: Any) -> Co
     if len(inputs_of_layers) < len(layers):
         raise must_be(
             f"the arrays read from {name}",
-            "layers that forward calls with an array",
-            "others",
+            "in layers that forward calls with an array",
+            "arrays of other layers",
             Sentence(
-                "say {} if it multiplies them all the same, or read them with {}",
+                "say {} if forward multiplies them nevertheless, or read them with {}",
                 Option("link", placeholder="LINK"),
                 Option("kind", "vectors"),
             ),
@@ -163,7 +163,7 @@ def _compared_with_examples(network: Any, contents: Contents, inputs: Any) -> Co
             f"{n_labels} scores per input, one per label",
             outputs.shape,
             Sentence(
-                "read the layer with {} if it is no head", Option("kind", "vectors")
+                "read the layer with {} if it is not a head", Option("kind", "vectors")
             ),
         )
     scores = outputs.reshape(-1, n_labels)

@@ -131,7 +131,7 @@ def _read_classifier(network: Any, config: Config, request: Request) -> Contents
     if not last_layer:
         raise must_be(
             "a model of transformers",
-            "one with a head",
+            "a model with a head",
             name,
             'load it with its head, or pass kind="vectors" for its input embeddings',
         )
@@ -149,7 +149,7 @@ def _read_language_model(network: Any, config: Config, request: Request) -> Cont
         raise must_be(
             f"the head of {type(network).__name__}",
             "one matrix",
-            "one with adapters of PEFT",
+            "a matrix with adapters of PEFT",
             "merge the adapters into the model with merge_and_unload()",
         )
     bias = _bias_of_logits(network, head)

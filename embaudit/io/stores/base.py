@@ -193,7 +193,7 @@ def chosen_table(
         raise must_be(
             File(address),
             "a store with a table of vectors",
-            "none",
+            "no such table",
             "name another store",
         )
     if keyword:
@@ -206,7 +206,7 @@ def chosen_table(
         if not address.typed:
             missing = address.with_table(wanted)
         raise must_be(
-            File(missing), "a table of the store", "none of that name", remedy
+            File(missing), "a table of the store", "no table with this name", remedy
         )
     if len(tables) > 1:
         raise must_be(
@@ -272,14 +272,12 @@ def client(module: str, *, extra: str, what: str) -> ModuleType:
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: the package no_such_client, which reads a LanceDB table,
-    must be installed; got none; install it: pip install 'embaudit[lancedb]'.
+    must be installed; run pip install 'embaudit[lancedb]'.
     """
     if find_spec(module) is None:
-        raise must_be(
-            f"the package {module}, which reads {what},",
-            "installed",
-            "none",
-            f"install it: pip install 'embaudit[{extra}]'",
+        raise InputError(
+            f"the package {module}, which reads {what}, must be installed; run "
+            f"pip install 'embaudit[{extra}]'."
         )
     return import_module(module)
 
@@ -398,7 +396,7 @@ class VectorTable:
         if n_read != self.n_rows:
             raise must_be(
                 File(self.address),
-                "left alone while it is read",
+                "unchanged while it is read",
                 f"another number of rows than {self.n_rows:,}",
                 "run the command again",
             )
@@ -485,7 +483,7 @@ def require_no_bias(address: Address, columns: Iterable[str], request: Request) 
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: every column of chroma:db/films that could matter must
-    be left out by name; got bias, which is called a bias; leave it out with
+    be ignored by name; got bias, which has the name of a bias; ignore it with
     ignore='bias'.
     >>> require_no_bias(films, ["bias"], Request(ignore=("bias",)))
     """
@@ -495,9 +493,9 @@ def require_no_bias(address: Address, columns: Iterable[str], request: Request) 
         if is_bias and request.kind != "vectors":
             raise must_be(
                 Sentence("every column of {} that could matter", File(address)),
-                "left out by name",
-                f"{name}, which is called a bias",
-                Sentence("leave it out with {}", Option("ignore", name)),
+                "ignored by name",
+                f"{name}, which has the name of a bias",
+                Sentence("ignore it with {}", Option("ignore", name)),
             )
 
 

@@ -256,7 +256,7 @@ class _Rows:
             "SELECT count(*) FROM embeddings WHERE segment_id = ?", [segment]
         ).fetchone()
         if n_rows == 0 or self.collection.n_columns <= 0:
-            raise must_be(File(self.address), "a collection with rows", "none")
+            raise must_be(File(self.address), "a collection with rows", "no rows")
         n_columns = self.collection.n_columns
         require_room(self.folder.rglob("*"), n_rows, n_columns, self.address)
         # If no index has taken vectors out of the queue, all of them are still there.
@@ -370,7 +370,7 @@ class _Rows:
         if chromadb.__version__.startswith("0."):
             raise must_be(
                 "the package chromadb",
-                "1.0 or newer, which runs no code of the pickle beside an index",
+                "1.0 or newer, which runs no code of the pickle next to an index",
                 chromadb.__version__,
                 "install it: `pip install --upgrade 'embaudit[chroma]'`",
             )
@@ -427,7 +427,9 @@ class _Rows:
 
 
 def _damaged(address: Address, got: str) -> InputError:
-    return must_be(File(address), "a whole collection of Chroma", got, "write it again")
+    return must_be(
+        File(address), "a complete collection of Chroma", got, "write it again"
+    )
 
 
 def _keys(database: sqlite3.Connection, segment: str) -> dict[str, bool]:

@@ -159,7 +159,7 @@ class _File:
             if _state(self.path) != self.state:
                 raise must_be(
                     File(self.address),
-                    "left alone while it is read",
+                    "unchanged while it is read",
                     "changes to the file",
                     "run the command again",
                 )

@@ -67,7 +67,7 @@ VECTOR_TYPES: Mapping[str, type[np.floating[Any]]] = {
 VECTOR_TYPES_IN_SQL = "vector, halfvec, real[] or double precision[]"
 """The same types as users write them."""
 REFUSED_TYPES: Mapping[str, tuple[str, str]] = {
-    "bit": ("bits, which are codes", "read the vectors that they were made of"),
+    "bit": ("bits, which are codes", "read the original vectors instead"),
     "sparsevec": (
         "sparse vectors",
         "make a view whose column is cast to vector",
@@ -185,8 +185,8 @@ def _describe(
     if not n_vectors:
         raise must_be(
             Sentence("column {} of {}", vectors.name, File(address)),
-            "a vector in some row",
-            f"none in {n_rows:,} rows",
+            "a column with at least one vector",
+            f"no vector in {n_rows:,} rows",
         )
     (first,) = _read_batches(connection, selection, 1, most=1)
     metric = index_metric(connection, found, vectors)

@@ -90,7 +90,7 @@ class Place:
             raise must_be(
                 "the address of a table of PostgreSQL",
                 "free of passwords, which other users of this machine could see",
-                "one with a password",
+                "an address with a password",
                 "set PGPASSWORD, or write it to ~/.pgpass",
             )
         database, _, table = path.strip("/").rpartition("/")

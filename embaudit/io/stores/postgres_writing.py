@@ -224,9 +224,9 @@ def _extension_schema(connection: Connection[Any], address: Address) -> str:
     if row is None:
         raise must_be(
             Sentence("the database of {}", File(address)),
-            "one with the extension vector",
-            "one without",
-            "run CREATE EXTENSION vector in it",
+            "a database with the extension vector",
+            "a database without it",
+            "run CREATE EXTENSION vector in the database",
         )
     return str(row[0])
 

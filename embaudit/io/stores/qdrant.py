@@ -118,7 +118,7 @@ def _server(address: Address) -> tuple[QdrantClient, str, Address]:
         raise must_be(
             "the address of a collection",
             "free of keys, which other users of this machine could see",
-            "one with a key or a query",
+            "an address with a key or a query",
             f"set {KEY}",
         )
     prefix, _, name = (path or "").rstrip("/").rpartition("/")
@@ -181,7 +181,7 @@ def collection_table(
         raise must_be(
             File(address),
             "a collection with vectors",
-            f"none in {counted(n_points, 'point')}",
+            f"no vectors in {counted(n_points, 'point')}",
         )
     fields: list[str] = []
     for point in peeked:
@@ -230,9 +230,9 @@ def _id_field(fields: Sequence[str], request: Request, address: Address) -> str:
     if wanted not in fields:
         raise must_be(
             Sentence("the ids of {}", File(address)),
-            f"one of its fields, {listed(fields, SHOWN) or 'of which it has none'}",
+            f"one of its fields ({listed(fields, SHOWN) or 'it has none'})",
             repr(wanted),
-            "leave the name out to take the ids of the points",
+            "omit the name to use the ids of the points",
         )
     return wanted
 
@@ -250,7 +250,12 @@ def _vector_params(
         raise must_be(where, "dense vectors", "sparse vectors only")
     if not isinstance(config, dict):
         if wanted not in (None, ""):
-            raise must_be(where, "without a name", repr(wanted), "leave the name out")
+            raise must_be(
+                where,
+                "chosen without a name, because they have no name",
+                repr(wanted),
+                "omit the name",
+            )
         return "", _require_numbers(config, where)
     if wanted is not None and wanted in config:
         return wanted, _require_numbers(config[wanted], where)
@@ -265,7 +270,7 @@ def _vector_params(
         got = repr(wanted)
     raise must_be(
         where,
-        "those of one name",
+        "the vectors of one name",
         got,
         Sentence(
             "choose one of {} with {}",
@@ -295,7 +300,7 @@ def _require_numbers(params: VectorParams, where: Sentence) -> VectorParams:
             where,
             "of type float32 or float16",
             f"{_type_of(params)}, which holds codes",
-            "read the vectors that they were made of",
+            "read the original vectors instead",
         )
     return params
 
@@ -413,9 +418,9 @@ def _id_of(point: Any, key: str) -> int | str:
     if value is None:
         raise must_be(
             f"the field {key}",
-            "there in every point, because it holds the ids",
-            f"none in point {point.id}",
-            "leave the name out to take the ids of the points",
+            "present in every point, because it holds the ids",
+            f"no value in point {point.id}",
+            "omit the name to use the ids of the points",
         )
     return value if type(value) is int else str(value)
 

@@ -74,7 +74,7 @@ def opened(path: Path, address: Address) -> Iterator[sqlite3.Connection]:
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise must_be(
             File(address),
-            "left alone while it is read",
+            "unchanged while it is read",
             "changes to the file",
             "run the command again",
         )
@@ -100,7 +100,7 @@ def _connected(uri: str, address: Address) -> Iterator[sqlite3.Connection]:
         # Messages of SQLite can quote a damaged CREATE TABLE statement.
         raise must_be(
             File(address),
-            "a whole file of SQLite",
+            "a valid file of SQLite",
             "a damaged declaration of a table",
             "write it again",
         ) from error
@@ -133,14 +133,14 @@ def require_room(
     >>> require_room([Path(__file__)], 2**40, 8, Address("sqlite-vec", "a.db"))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: sqlite-vec:a.db must be a whole store; got
+    embaudit.errors.InputError: sqlite-vec:a.db must be a complete store; got
     1,099,511,627,776 rows of 8 numbers, more than its files hold; write it again.
     """
     n_bytes = sum(path.stat().st_size for path in files if path.is_file())
     if 4 * n_rows * n_columns > n_bytes:
         raise must_be(
             File(address),
-            "a whole store",
+            "a complete store",
             f"{n_rows:,} rows of {n_columns:,} numbers, more than its files hold",
             "write it again",
         )

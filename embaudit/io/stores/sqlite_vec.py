@@ -233,7 +233,7 @@ class _Rows:
         query = f"SELECT count(*) FROM {self._shadow('rowids')}"  # noqa: S608
         (n_rows,) = database.execute(query).fetchone()
         if n_rows == 0:
-            raise must_be(File(self.address), "a table with rows", "none")
+            raise must_be(File(self.address), "a table with rows", "no rows")
         files = [self.path.with_name(f"{self.path.name}{end}") for end in ("", *LOGS)]
         require_room(files, n_rows, column.width, self.address)
         declared = self.declaration
@@ -261,7 +261,7 @@ class _Rows:
         columns = self.declaration.vectors
         if not columns:
             raise must_be(
-                File(self.address), "a table with a column of vectors", "none"
+                File(self.address), "a table with a column of vectors", "no such column"
             )
         names = ", ".join(
             f"{column.name} ({column.kind}[{column.width}])" for column in columns
@@ -281,8 +281,8 @@ class _Rows:
             raise must_be(
                 Sentence("the vectors of {}", File(self.address)),
                 "floating-point numbers",
-                f"{names}, which are rounded",
-                "store the numbers they stand for as float32",
+                f"{names}, which hold rounded numbers",
+                "store the original numbers as float32",
             )
         if len(floats) > 1:
             raise must_be(
@@ -403,7 +403,7 @@ class _Rows:
 
     def _damaged(self, got: str) -> InputError:
         return must_be(
-            File(self.address), "a whole table of sqlite-vec", got, "write it again"
+            File(self.address), "a complete table of sqlite-vec", got, "write it again"
         )
 
     def _has_names(self, database: sqlite3.Connection) -> bool:

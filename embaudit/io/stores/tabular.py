@@ -88,7 +88,7 @@ class ColumnTable:
         _require_single_vectors(self.schema, self.address, request)
         n_rows = self.count(())
         if n_rows == 0:
-            raise must_be(File(self.address), "a table with rows", "none")
+            raise must_be(File(self.address), "a table with rows", "no rows")
         table = self._with_rows(n_rows, ())
         layout = layout_of(table, request)
         vectors = [table.title(place) for place in layout.vectors]
@@ -97,7 +97,7 @@ class ColumnTable:
             raise must_be(
                 File(self.address),
                 "a table with vectors",
-                f"{n_rows:,} rows, none of which has one",
+                f"{n_rows:,} rows without a vector",
             )
         left_over: tuple[Part, ...] = ()
         if n_filled < n_rows:
@@ -148,7 +148,7 @@ class _ScanInOneOrder:
         if len(self.digests) > 1:
             raise must_be(
                 File(self.table.address),
-                "left alone while it is read",
+                "unchanged while it is read",
                 "rows in another order than before",
                 "run the command again",
             )

@@ -139,14 +139,14 @@ def require_place(address: Address, path: Path, name: str, form: str) -> None:
     >>> require_place(address, path, "items", "duckdb:FILE/TABLE")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the folder of the output must be one that exists; ...
+    embaudit.errors.InputError: the folder of the output must be a folder that ...
     """
     if not name or path == Path():
         raise must_be("the output", form, File(address), "name a table in it")
     if not path.parent.is_dir():
         raise must_be(
             "the folder of the output",
-            "one that exists",
+            "a folder that exists",
             path.parent,
             "create it first",
         )

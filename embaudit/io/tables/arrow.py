@@ -113,9 +113,9 @@ class ArrowTable:
                 here, there = _list_missing(other, schema), _list_missing(schema, other)
                 raise must_be(
                     Sentence("the columns of {}", File(file)),
-                    Sentence("those of {}", File(files[0])),
+                    Sentence("the columns of {}", File(files[0])),
                     f"{here} in place of {there}",
-                    "write it with those, or name the tables to read, one or more",
+                    "write it with the same columns, or name the tables to read",
                 )
         lengths = tuple(header[1] for header in headers)
         # Two lower bounds: the sizes in the headers, and the widths of the types.
@@ -274,7 +274,7 @@ class ArrowTable:
             called,
             "lists of floating-point numbers",
             f"{kind.value_type}, counts or codes",
-            "store the numbers they stand for as float32",
+            "store the original numbers as float32",
         )
         # Most codes are refused by the first row, before all rows are read.
         if not are_numbers and not (np.abs(first) == 1).all():
@@ -377,7 +377,7 @@ def _header(path: Path) -> tuple[pa.Schema, int, int]:
         require_distinct(schema.names, path)
         _require_lengths(schema)
         if not schema.names:
-            raise must_be(File(path), "a table with columns", "none")
+            raise must_be(File(path), "a table with columns", "no columns")
         if metadata is not None:
             groups = map(metadata.row_group, range(metadata.num_row_groups))
             size = sum(group.total_byte_size for group in groups)

@@ -126,7 +126,7 @@ class TableFile:
         if position is None:
             raise must_be(
                 Sentence("the {} column of {}", what, File(self.path)),
-                "one with a customary name",
+                "a column with a customary name",
                 self.list_columns(),
                 _remedy(what, option, customary),
             )
@@ -181,7 +181,7 @@ class TableFile:
         if len(found) > 1:
             raise must_be(
                 Sentence("the {} column of {}", what, File(self.path)),
-                "one",
+                "a single column",
                 " and ".join(self.names[position] for position in found),
                 _remedy(what, option, customary),
             )
@@ -268,10 +268,10 @@ def table_of_frame(frame: Any) -> TableFile:
             frame = pa.Table.from_pandas(frame, preserve_index=keeps_index)
         except (ValueError, TypeError) as error:
             raise must_be(
-                "the data frame",
-                "columns of one type each, called by different names",
+                "the columns of the data frame",
+                "of one type each, with different names",
                 reason(error),
-                "repair it, or leave that column out",
+                "repair or drop that column",
             ) from error
     return TableFile.from_arrow(
         ArrowTable.from_memory(Path("the data frame"), pa.table(frame))
@@ -456,7 +456,7 @@ def read_by_id(
             second = repr(second)
         raise must_be(
             table.column_and_file(values),
-            "one for each id",
+            "the same in all rows of an id",
             f"{first} and {second} for {distinct_ids[code]}",
             "keep one row for each id",
         )
@@ -472,7 +472,7 @@ def _require_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> No
         raise must_be(
             table.column_and_file(position),
             "an id in every row",
-            f"none in {row_name(table, row)}",
+            f"no id in {row_name(table, row)}",
             "drop that row",
         )
 
@@ -519,7 +519,7 @@ def read_frame(table: Any, quantities: Collection[str | None] = ()) -> pd.DataFr
             )
         except ValueError as error:
             raise must_be(
-                "the columns of the table", "of one length", "different ones"
+                "the columns of the table", "of one length", "different lengths"
             ) from error
     if not isinstance(table, (str, os.PathLike)):
         raise must_be(

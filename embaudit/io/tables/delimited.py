@@ -174,7 +174,7 @@ def sniff(
             "the input",
             "delimited text or Parquet",
             Sentence("{}, a binary file", File(path)),
-            "audit reads models",
+            "give models to `embaudit audit`",
         )
     if sep is None:
         table = _find_separator(path, text, encoding)
@@ -244,8 +244,8 @@ def _read_sample(path: Path) -> tuple[str, str]:
     if not data.strip():
         raise must_be(
             "the input",
-            "a file with something in it",
-            Sentence("{}, which is empty", File(path)),
+            "a file that is not empty",
+            Sentence("{}, an empty file", File(path)),
         )
     if data.startswith(UTF_16):
         raise must_be(File(path), "text in UTF-8", "UTF-16", "save it as CSV UTF-8")
@@ -283,8 +283,8 @@ def _find_separator(path: Path, text: str, encoding: str) -> DelimitedText:
         got = "lines of different widths"
     raise must_be(
         File(path),
-        "a table with equally many columns in every line, cut by one of :: tab , ; | "
-        "space",
+        "a table with the same number of columns in every line, separated by one of "
+        ":: tab , ; | space",
         got,
         "repair it, or put ids before a single column",
     )
@@ -523,10 +523,10 @@ def with_same_columns(first: DelimitedText, path: Path) -> DelimitedText:
     if len(top) != first.width or first.names not in (None, top):
         raise must_be(
             Sentence("the columns of {}", File(path)),
-            Sentence("those of {}", File(first.path)),
+            Sentence("the columns of {}", File(first.path)),
             ", ".join(top)[:200],
-            "write it with those, in that order, or name the tables to read, one or "
-            "more",
+            "write it with the same columns in the same order, or name the tables to "
+            "read",
         )
     return replace(table, n_blank=n_blank)
 

@@ -327,7 +327,7 @@ def _first_fault(
         return must_be(
             Sentence("the quotes of {}", File(file.path)),
             "closed before the next column",
-            f"others in line {line + 1}",
+            f"an open quote in line {line + 1}",
             "double a quote inside a quoted field, or write the table as Parquet",
         )
     return None

@@ -261,8 +261,8 @@ def read_ratings(path: AnyPath) -> Interactions:
     ...     read_ratings(file)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the user column of ...ratings.csv must be one with a
-    customary name; got who, movieId, rating; give exactly one column a
+    embaudit.errors.InputError: the user column of ...ratings.csv must be a column
+    with a customary name; got who, movieId, rating; give exactly one column a
     customary name, such as user.
     """
     table = _open_interactions(path)
@@ -311,7 +311,7 @@ def _interactions(
     items, item_ids = to_codes(table, read.pop(columns.item), columns.item)
     n_rows = len(users)
     if n_rows == 0:
-        raise must_be(File(table.path), "a table with rows", "none")
+        raise must_be(File(table.path), "a table with rows", "no rows")
     if columns.rating is None:
         values = np.ones(n_rows)
     else:
@@ -414,7 +414,7 @@ def read_events(
     users, user_ids = to_codes(table, read.pop(user_position), user_position)
     items, item_ids = to_codes(table, read.pop(item_position), item_position)
     if len(users) == 0:
-        raise must_be(File(table.path), "a table with rows", "none")
+        raise must_be(File(table.path), "a table with rows", "no rows")
     pairs, pair_of_row = np.unique(users * len(item_ids) + items, return_inverse=True)
     times, time_column = None, None
     if time_position is not None:
@@ -506,7 +506,7 @@ def _to_matrix(
         n_repeated = counted(int(repeated.sum()), "such row")
         raise must_be(
             Sentence("the rows of {}", File(table.path)),
-            "one for each user and item",
+            "one row for each user and item",
             f"{pair} again in row {row + 1} of the data ({n_repeated})",
             Sentence(
                 "merge them with {} (or mean, last, max)", Option("duplicates", "sum")

@@ -100,7 +100,7 @@ def read_labelled_pairs(
     read = read_columns(table, {first: "id", second: "id", label: "number"})
     labels = to_numbers(table, read[label], label)
     if len(labels) == 0:
-        raise must_be(File(table.path), "a table with rows", "none")
+        raise must_be(File(table.path), "a table with rows", "no rows")
     is_other = (labels != 0) & (labels != 1)
     if is_other.any():
         row = int(np.argmax(is_other))
@@ -120,7 +120,7 @@ def read_labelled_pairs(
     if not is_known.any():
         raise must_be(
             Sentence("the pairs of {}", File(table.path)),
-            "of rows of the model",
+            "pairs of rows of the model",
             f"no such pair among {counted(len(pairs), 'row')}",
         )
     if len(sides) == 1:
@@ -248,8 +248,8 @@ def _require_two_rows(table: TableFile, pairs: NDArray[np.intp]) -> None:
         row = int(np.argmax(is_same))
         raise must_be(
             Sentence("the pairs of {}", File(table.path)),
-            "of two different rows of the model",
-            f"one row twice in {row_name(table, row)}",
+            "pairs of two different rows of the model",
+            f"the same row twice in {row_name(table, row)}",
             "drop that row",
         )
 
@@ -285,7 +285,7 @@ def _first_of_each(
         raise must_be(
             Sentence("the pairs of {}", File(table.path)),
             "labelled 0 or 1",
-            f"one pair with both labels in {names}",
-            "keep one of them",
+            f"the same pair with both labels in {names}",
+            "keep one of these rows",
         )
     return np.asarray(rows[np.sort(first)])

@@ -79,7 +79,7 @@ def stack_lists(
     if lists.null_count:
         row = first_row + compute.index(lists.is_null(), True).as_py()
         raise must_be(
-            name, "a vector in every row", f"none in row {row}", "drop that row"
+            name, "a vector in every row", f"no vector in row {row}", "drop that row"
         )
     lengths = compute.list_value_length(lists).to_numpy(zero_copy_only=False)
     if width is None:

@@ -124,7 +124,7 @@ def parts_by_column(
     """
     if path is None:
         raise InputError(
-            "{} must stand beside {}, the table with the column; got {} alone.",
+            "{} must be given with {}, the table with this column; got {} alone.",
             Parameter("by"),
             Option("items"),
             repr(column),

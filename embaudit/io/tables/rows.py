@@ -309,7 +309,7 @@ def _require_rows_as_keys(content: dict[str, Any]) -> None:
     raise must_be(
         "the labels",
         "a map label → row or row → label",
-        f"the key {(both or without_row)[0]!r} with a value that is no row",
+        f"the key {(both or without_row)[0]!r} with a value that is not a row",
     )
 
 
@@ -376,14 +376,14 @@ def read_counts(source: Any, side: Side) -> Any:
     positions = places_of(wanted, ids)
     missing = wanted[positions < 0]
     if len(missing):
-        remedy = "write 0 for those without interactions"
+        remedy = f"write 0 for {side.title}s without interactions"
         if len(missing) == len(wanted):
             remedy = "check its column of ids"
         n_found = len(wanted) - len(missing)
         raise must_be(
             Sentence("the counts in {}", File(file)),
-            f"those of all {len(wanted)} {side.title}s",
-            f"{n_found} of them; {missing[0]}, for instance, is not there",
+            f"the counts of all {len(wanted)} {side.title}s",
+            f"{n_found} counts, and no count of {missing[0]}, for example",
             remedy,
         )
     return counts[positions]

@@ -49,7 +49,9 @@ def read_sparse(path: Path) -> TableFile:
         raise must_be(
             File(path),
             "a table of interactions, or a sparse matrix of scipy.sparse.save_npz",
-            f"the arrays {', '.join(stored.tensors) or 'of none'}",
+            f"the arrays {', '.join(stored.tensors)}"
+            if stored.tensors
+            else "no arrays",
         )
     try:
         kind = np.asarray(stored["format"]).item()
@@ -74,7 +76,7 @@ def read_sparse(path: Path) -> TableFile:
     except InputError:
         raise
     except READ_ERRORS as error:
-        raise unreadable(path, "a whole sparse matrix", error) from error
+        raise unreadable(path, "a valid sparse matrix", error) from error
     remedy = "save it with scipy.sparse.save_npz(path, matrix.tocsr())"
     got = Sentence("the format {}", kind)
     raise must_be(File(path), "a sparse matrix in CSR, CSC or COO", got, remedy)

@@ -326,10 +326,10 @@ def join_ids(
     if n_matched == 0:
         got = "nothing"
         if len(ids) and len(wanted):
-            got = f"{ids[0]} against {wanted[0]}, for instance"
+            got = f"ids such as {ids[0]}, while the model has ids such as {wanted[0]}"
         raise must_be(
             "the ids of the titles",
-            "ids of items",
+            "ids of rows of the model",
             got,
             Sentence("choose their column with {}", Option("id")),
         )

@@ -66,10 +66,10 @@ def _named_layer(checkpoint: Arrays, name: str, where: object) -> str:
         for tensor in checkpoint.tensors
         if "norm" in tensor.lower() or "ln" in tensor.lower()
     ]
-    listed = ", ".join(norms[-LISTED:]) or "there is none that looks like one"
+    listed = ", ".join(norms[-LISTED:]) or "no tensor looks like a norm"
     raise must_be(
         "norm",
-        Sentence("the name of a tensor of {}, or none", File(where)),
+        Sentence("the name of a tensor of {}, or 'none'", File(where)),
         repr(name),
         f"norms there: {listed}",
     )
@@ -208,6 +208,6 @@ def _vector(checkpoint: Arrays, name: str) -> np.ndarray:
             f"the norm {name}",
             "one number per dimension",
             f"shape {vector.shape}",
-            "name another, or none",
+            "name another tensor, or 'none'",
         )
     return vector

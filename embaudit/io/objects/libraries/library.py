@@ -124,7 +124,7 @@ class Library:
             raise must_be(
                 f"a model of {self.packages[0]}",
                 "fitted, with factors of users and items",
-                f"{type(source).__name__} without them",
+                f"{type(source).__name__} without factors",
                 "fit it first, or pass the tables it multiplies to "
                 "FactorModel.from_user_item",
             )

@@ -82,7 +82,7 @@ def _features_of_side(side: str, biases: Any, features: Any, ids: Any) -> Any:
             return None
         raise InputError(
             f"{name} must be the matrix LightFM was trained with, because its "
-            f"{n_rows} {side} rows are features; got none; pass it, or "
+            f"{n_rows} {side} rows are features; got None; pass that matrix, or "
             f'{name}="none" if each {side} was its own feature.'
         )
     if isinstance(features, str):
@@ -92,8 +92,8 @@ def _features_of_side(side: str, biases: Any, features: Any, ids: Any) -> Any:
     if features.shape[1] != n_rows:
         raise must_be(
             name,
-            f"one column per feature: {n_rows}",
-            features.shape[1],
+            f"a matrix with {n_rows} columns, one per feature",
+            f"{features.shape[1]} columns",
             "pass the matrix the model was trained with",
         )
     return features

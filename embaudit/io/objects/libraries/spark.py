@@ -51,9 +51,9 @@ def _stage_of_als(pipeline: Any) -> Any:
     if len(stages) != 1:
         raise must_be(
             "a pipeline of Spark",
-            "one with one ALS model",
-            f"{len(stages)} of them",
-            "pass that stage",
+            "a pipeline with one ALS model",
+            f"{len(stages)} ALS models",
+            "pass the stage with the ALS model",
         )
     return stages[0]
 
