@@ -44,6 +44,7 @@ from embaudit.io.tables.parts import Parts, has_titles, parts_by_column
 from embaudit.model import (
     FactorModel,
     Role,
+    require_link_or_comparison,
     with_comparison,
     with_objective,
 )
@@ -698,6 +699,7 @@ def audit(
     if options is None:
         options = AuditOptions()
     options, load_options = _split(options, keywords)
+    require_link_or_comparison(load_options.get("link"), options.compared)
     if source is None:
         source = source_of(model)
     seed = as_seed(rng)

@@ -361,6 +361,7 @@ def audit(
     from embaudit.auditing.audit import audit as run
     from embaudit.io import source_of
     from embaudit.io.adapters import is_adapter
+    from embaudit.model import require_link_or_comparison
     from embaudit.report.document import Origin
     from embaudit.report.terminal import print_audit, print_screen
 
@@ -388,6 +389,7 @@ def audit(
         options.queries_name,
         *reading.files,
     ]
+    require_link_or_comparison(reading.link, options.compared)
     quiet = output.quiet
     column = None if options.by is None else str(options.by)
     drawn = (

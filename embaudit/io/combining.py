@@ -19,7 +19,13 @@ from embaudit.io.layouts.checkpoints.encoders import encoder_of
 from embaudit.io.layouts.checkpoints.final_norm import NONE
 from embaudit.io.options import Request
 from embaudit.io.tables.rows import read_counts, read_ids, read_labels
-from embaudit.model import FactorModel, as_link, with_comparison, with_objective
+from embaudit.model import (
+    FactorModel,
+    as_link,
+    require_link_or_comparison,
+    with_comparison,
+    with_objective,
+)
 from embaudit.model.trainings import StatedTraining, find_training, require_agreement
 
 CHECKPOINTS = (
@@ -84,9 +90,7 @@ def with_declared(model: FactorModel, request: Request) -> FactorModel:
     InputError
         If they contradict each other or the model.
     """
-    if request.compared is not None and request.link is not None:
-        allowed = Sentence("omitted if {} is given, which sets it", Option("compared"))
-        raise must_be("link", allowed, repr(request.link))
+    require_link_or_comparison(request.link, request.compared)
     if request.objective is not None:
         find_training(request.objective)
     # Refuse a link that contradicts the training before the model is changed.

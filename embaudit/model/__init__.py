@@ -12,6 +12,7 @@ from embaudit.model.links import (
     softmax_link,
 )
 from embaudit.model.one_table import (
+    require_link_or_comparison,
     require_two_sides,
     with_comparison,
     with_objective,
@@ -34,6 +35,7 @@ __all__ = [
     "SideName",
     "as_link",
     "comparison_link",
+    "require_link_or_comparison",
     "require_two_sides",
     "softmax_link",
     "with_comparison",

@@ -56,6 +56,22 @@ def with_comparison(model: FactorModel, compared: Comparison | None) -> FactorMo
     return changed
 
 
+def require_link_or_comparison(link: object, compared: Comparison | None) -> None:
+    """Raise InputError if both are declared, because a comparison sets the link.
+
+    Examples
+    --------
+    >>> require_link_or_comparison("identity", "cosine")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: link must be omitted if compared is given, which sets
+    it; got 'identity'.
+    """
+    if link is not None and compared is not None:
+        allowed = Sentence("omitted if {} is given, which sets it", Option("compared"))
+        raise must_be("link", allowed, repr(link))
+
+
 def _require_ball(model: FactorModel) -> None:
     """Raise InputError if rows with hyperbolic distances lie outside the unit ball."""
     longest = float(model.right_side.norms.max())

@@ -67,3 +67,17 @@ def test_fix_takes_the_objective(rows, embaudit):
         == 0
     )
     assert ea.load("b.npz").link.name == "identity"
+
+
+@pytest.mark.parametrize("link", ["identity", "cosine", "sigmoid"])
+@pytest.mark.parametrize(
+    "command",
+    ["audit rows.npy", "fix rows.npy --out f.npy", "compare rows.npy rows.npy"],
+)
+def test_a_link_next_to_compared_rows_is_refused(rows, embaudit, command, link):
+    """An audit would answer YES, although the link contradicts the comparison."""
+    result = embaudit(*command.split(), "--compared", "cosine", "--link", link)
+    assert result.code == 2
+    assert "--link must be omitted if --compared is given" in result.err
+    with pytest.raises(ea.InputError, match="link must be omitted if compared is"):
+        ea.audit("rows.npy", compared="cosine", link=link)
