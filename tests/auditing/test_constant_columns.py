@@ -56,7 +56,9 @@ def test_a_column_that_the_other_side_does_not_use_is_not_reported():
 
 
 def test_the_sentence_on_the_position_names_the_stored_column():
+    """Columns 0 and 1 are 0 on both sides, so the audit leaves them out."""
     users = np.column_stack([np.zeros((30, 2)), users_with([2.5])])
     items = np.column_stack([np.zeros((20, 2)), ITEMS[:, :2]])
-    audit = ea.audit(ea.FactorModel.from_user_item(users, items), quick=True)
-    assert [bias.column for bias in audit.evidence.position.hidden_biases] == [2]
+    model = ea.FactorModel.from_user_item(users, items)
+    position = ea.audit(model, quick=True).evidence.position
+    assert [bias.column for bias in position.hidden_biases] == [2]

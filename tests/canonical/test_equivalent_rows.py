@@ -47,10 +47,11 @@ def test_rows_on_request_are_those_of_the_whole_model(equivalent, model, side):
 
 @pytest.mark.parametrize("equivalent", list(canonical_models(MODEL)))
 def test_the_canonical_model_of_some_rows_is_that_of_all(equivalent):
-    some = equivalent.apply(MODEL.take(left=np.array([4, 9]), right=np.array([0, 5])))
+    users, items = np.array([4, 9]), np.array([0, 5])
+    some = equivalent.apply(MODEL.take(left=users, right=items))
     whole = equivalent.apply(MODEL)
-    np.testing.assert_allclose(some.right, whole.right[[0, 5]], atol=1e-12)
-    np.testing.assert_allclose(some.left, whole.left[[4, 9]], atol=1e-12)
+    np.testing.assert_allclose(some.right, whole.right[items], atol=1e-12)
+    np.testing.assert_allclose(some.left, whole.left[users], atol=1e-12)
 
 
 @pytest.mark.parametrize("model", [SOFTMAX, SOFTMAX_UNSEEN])

@@ -57,11 +57,14 @@ def test_titles_of_a_frame_are_read() -> None:
     )
 
 
-def test_integers_of_a_list_or_a_frame_of_arrow() -> None:
-    """A nested list of Python integers is data; Arrow columns e0, e1 are as well."""
-    assert load([[1, 0], [0, 1]]).right.tolist() == [[1, 0], [0, 1]]
-    columns = {"id": [1, 2], "e0": [1, 2], "e1": [3, 4]}
-    assert load(pa.table(columns)).right.tolist() == [[1, 3], [2, 4]]
+def test_a_nested_list_of_integers_is_data() -> None:
+    rows = [[1, 0], [0, 1]]
+    assert load(rows).right.tolist() == rows
+
+
+def test_columns_of_integers_of_a_table_of_arrow_are_vectors() -> None:
+    table = pa.table({"id": [1, 2], "e0": [1, 2], "e1": [3, 4]})
+    assert load(table).right.tolist() == [[1, 3], [2, 4]]
 
 
 def test_both_sides_with_their_biases() -> None:

@@ -222,7 +222,8 @@ def test_an_array_and_a_list_are_vectors() -> None:
 
 
 def test_a_list_of_whole_numbers_is_data_and_not_quantised() -> None:
-    assert load([[1, 0], [0, 1], [1, 1]]).right.dtype == np.float64
+    model = load([[1, 0], [0, 1], [1, 1]])
+    assert model.right.dtype == np.float64
 
 
 def test_two_arrays_are_two_sides_whose_link_is_assumed() -> None:

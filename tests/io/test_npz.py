@@ -159,16 +159,23 @@ def test_a_head_with_its_bias_and_classes(tmp_path: Path, weight: Any) -> None:
 
 
 def test_a_head_of_one_row_without_bias_is_two_labels(tmp_path: Path) -> None:
-    head = loaded(tmp_path, {"coef_": ITEMS[1:2]})
+    head = loaded(tmp_path, {"coef_": [[2.0, 1.0, 0.0]]})
     assert head.right.tolist() == [[0, 0, 0], [2, 1, 0]]
-    vectors = loaded(tmp_path, {"coef_": ITEMS[1:2]}, kind="vectors")
+
+
+def test_a_head_of_one_row_can_be_read_as_a_vector(tmp_path: Path) -> None:
+    vectors = loaded(tmp_path, {"coef_": [[2.0, 1.0, 0.0]]}, kind="vectors")
     assert vectors.right.tolist() == [[2, 1, 0]]
 
 
-def test_one_array_is_vectors_unless_a_bias_is_named(tmp_path: Path) -> None:
+def test_one_array_is_vectors(tmp_path: Path) -> None:
     assert loaded(tmp_path, {"x": ITEMS}).link.name == "identity"
+
+
+def test_one_array_with_a_named_bias_is_a_head(tmp_path: Path) -> None:
     head = loaded(tmp_path, {"x": ITEMS, "y": BIAS}, bias="y")
-    assert (head.link.name, head.right_bias.tolist()) == ("softmax", BIAS.tolist())
+    assert head.link.name == "softmax"
+    assert head.right_bias.tolist() == BIAS.tolist()
 
 
 PAIR = {"users": USERS, "items": ITEMS}

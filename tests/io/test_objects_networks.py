@@ -286,8 +286,9 @@ def test_a_linear_layer_is_a_head_with_its_bias() -> None:
 
 
 def test_labels_name_the_rows_of_a_linear_layer() -> None:
-    head = load(linear(ROWS, bias=np.zeros(4)), labels=["a", "b", "c", "d"])
-    assert head.names("right").tolist() == ["a", "b", "c", "d"]
+    labels = ["a", "b", "c", "d"]
+    layer = linear(ROWS, bias=np.zeros(4))
+    assert load(layer, labels=labels).names("right").tolist() == labels
 
 
 def test_a_linear_layer_scores_its_inputs() -> None:

@@ -67,9 +67,11 @@ def test_states_become_inputs_behind_the_final_norm(tmp_path: Path) -> None:
 
 
 def test_classes_of_a_classifier_are_named_by_its_configuration(tmp_path: Path) -> None:
-    said = {"architectures": CLASSIFIER, "id2label": {"0": "bad", "1": "good"}}
-    head = load(checkpoint(tmp_path, {"score.weight": HEAD[:2]}, config=said))
-    assert (head.link.name, head.right_names.tolist()) == ("softmax", ["bad", "good"])
+    config = {"architectures": CLASSIFIER, "id2label": {"0": "bad", "1": "good"}}
+    tensors = {"score.weight": HEAD[:2]}
+    head = load(checkpoint(tmp_path, tensors, config=config))
+    assert head.link.name == "softmax"
+    assert head.right_names.tolist() == ["bad", "good"]
 
 
 def test_a_head_in_one_of_two_shards(tmp_path: Path) -> None:

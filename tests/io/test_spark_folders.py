@@ -21,20 +21,33 @@ def side(columns: dict[str, Any]) -> dict[str, Any]:
     return {"part-0.parquet": table(columns), "_SUCCESS": ""}
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [
-        {"userFactors": side(USERS), "itemFactors": side(ITEMS)},
-        # MLlib, which came before Spark ML.
-        {"data": {"user": side(USERS), "product": side(ITEMS)}},
-    ],
-)
+FOLDERS = [
+    {"userFactors": side(USERS), "itemFactors": side(ITEMS)},
+    # MLlib, which came before Spark ML.
+    {"data": {"user": side(USERS), "product": side(ITEMS)}},
+]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_rows_are_sorted_by_their_ids(tmp_path: Path, folder: Any) -> None:
     model = load(write_all(tmp_path, {"d": folder}))
-    assert (model.left_ids.tolist(), model.right_ids.tolist()) == ([1, 3], [7, 8, 9])
-    # User 1 is (3, -4) and user 3 is (1, 2); items 7, 8, 9 are (1, 1), (0, 1), (1, 0).
+    assert model.left_ids.tolist() == [1, 3]
+    assert model.left.tolist() == [[3, -4], [1, 2]]
+    assert model.right_ids.tolist() == [7, 8, 9]
+    assert model.right.tolist() == [[1, 1], [0, 1], [1, 0]]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_scores_of_spark_are_products_of_rows(tmp_path: Path, folder: Any) -> None:
+    model = load(write_all(tmp_path, {"d": folder}))
     assert model.predictions().tolist() == [[-1, -4, 3], [3, 2, 1]]
-    # Spark decays each row by the number of its interactions.
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_spark_decays_each_row_by_the_number_of_its_interactions(
+    tmp_path: Path, folder: Any
+) -> None:
+    model = load(write_all(tmp_path, {"d": folder}))
     assert model.objective == "factors-counted"
 
 

@@ -28,7 +28,8 @@ def test_the_first_id_that_is_not_unique_is_named(ids, named):
 
 
 def test_a_count_can_be_zero_or_a_fraction():
-    assert Side(np.eye(2), "item", counts=[0, 0.5]).counts.tolist() == [0.0, 0.5]
+    side = Side(np.eye(2), "item", counts=[0, 0.5])
+    assert side.counts.tolist() == [0.0, 0.5]
 
 
 NO_FLAGS = "item aside must be 2 values True or False, one per row; got"
@@ -53,8 +54,10 @@ def test_fields_that_do_not_fit_the_rows_are_refused(field, bad, sentence):
 
 
 def test_ids_of_several_types_become_texts():
-    mixed = Side(np.eye(2), "item", ids=np.array(["a", 7], dtype=object)).ids
-    assert (mixed.tolist(), mixed.dtype.kind) == (["a", "7"], "U")
+    ids = np.array(["a", 7], dtype=object)
+    side = Side(np.eye(2), "item", ids=ids)
+    assert side.ids.tolist() == ["a", "7"]
+    assert side.ids.dtype.kind == "U"
 
 
 def test_control_characters_in_titles_become_escapes():
@@ -137,11 +140,16 @@ def test_changes_that_do_not_fit_a_side_are_refused(changes, sentence):
         Side(**WHOLE).replace(**changes)
 
 
-def test_a_side_takes_the_index_of_new_rows_unless_it_has_ids():
+def test_a_side_without_ids_takes_the_index_of_new_rows():
     frame = pd.DataFrame(np.eye(3, 2), index=["p", "q", "r"])
-    without = Side(np.ones((3, 2)), "item")
-    assert without.replace(rows=frame).ids.tolist() == ["p", "q", "r"]
-    assert Side(**WHOLE).replace(rows=frame).ids.tolist() == ["a", "b", "c"]
+    side = Side(np.ones((3, 2)), "item")
+    assert side.replace(rows=frame).ids.tolist() == ["p", "q", "r"]
+
+
+def test_a_side_keeps_its_ids_if_new_rows_have_an_index():
+    frame = pd.DataFrame(np.eye(3, 2), index=["p", "q", "r"])
+    side = Side(**WHOLE)
+    assert side.replace(rows=frame).ids.tolist() == ["a", "b", "c"]
 
 
 def test_a_field_that_a_side_does_not_have_is_named():

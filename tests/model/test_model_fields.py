@@ -71,13 +71,22 @@ def test_each_field_can_be_replaced(name):
         np.testing.assert_array_equal(value, OTHER_FIELDS[name])
 
 
-def test_two_arrays_or_two_sides_make_a_model():
-    users, items = np.eye(3, 2), np.ones((4, 2))
-    for left, right in ((users, items), (Side(users, "user"), Side(items, "item"))):
-        model = ea.FactorModel(left, right, "ranking", objective="bpr")
-        assert (model.left_side.title, model.right_side.title) == ("user", "item")
-        assert (model.link.name, model.objective) == ("ranking", "bpr")
-        np.testing.assert_array_equal(model.scores(), users @ items.T)
+USERS = np.eye(3, 2)
+ITEMS = np.ones((4, 2))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [(USERS, ITEMS), (Side(USERS, "user"), Side(ITEMS, "item"))],
+    ids=["arrays", "sides"],
+)
+def test_two_arrays_or_two_sides_make_a_model(left, right):
+    model = ea.FactorModel(left, right, "ranking", objective="bpr")
+    assert model.left_side.title == "user"
+    assert model.right_side.title == "item"
+    assert model.link.name == "ranking"
+    assert model.objective == "bpr"
+    np.testing.assert_array_equal(model.scores(), USERS @ ITEMS.T)
 
 
 def test_sides_keep_their_arrays_and_take_the_titles_of_the_model():

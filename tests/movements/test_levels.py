@@ -16,12 +16,24 @@ def all_cosines(model):
     return np.sort((unit @ unit.T)[np.triu_indices(len(unit), 1)])
 
 
-def test_levels_of_three_rows_by_hand():
-    """The cosines of (1, 0), (0.6, 0.8), (0, 1) are 0, 0.6 and 0.8."""
-    found = levels(FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]))
+THREE_ROWS = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+"""Rows with the cosines 0, 0.6 and 0.8."""
+
+
+def test_levels_hold_the_sorted_cosines_of_the_pairs():
+    found = levels(THREE_ROWS)
     np.testing.assert_allclose(found.cosines, [0, 0.6, 0.8], atol=1e-12)
-    np.testing.assert_allclose(found.below([-0.1, 0.5, 0.7, 0.9]), [0, 1 / 3, 2 / 3, 1])
-    assert found.quantiles[0.5] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(
+    ("cosine", "share"), [(-0.1, 0), (0.5, 1 / 3), (0.7, 2 / 3), (0.9, 1)]
+)
+def test_levels_count_the_pairs_below_a_cosine(cosine, share):
+    assert levels(THREE_ROWS).below([cosine])[0] == pytest.approx(share)
+
+
+def test_the_median_level_is_the_median_cosine():
+    assert levels(THREE_ROWS).quantiles[0.5] == pytest.approx(0.6)
 
 
 def test_of_few_rows_all_pairs_are_taken():

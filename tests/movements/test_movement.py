@@ -102,7 +102,8 @@ def test_rms_is_the_root_mean_square_of_the_changes(moved, before, after):
 
 @over_gauges
 def test_pearson_is_the_correlation_of_the_cosines(moved, before, after):
-    assert moved.pearson == pytest.approx(np.corrcoef(before, after)[0, 1], abs=1e-9)
+    expected = np.corrcoef(before, after)[0, 1]
+    assert moved.pearson == pytest.approx(expected, abs=1e-9)
 
 
 @over_gauges

@@ -20,14 +20,16 @@ def films(rows):
 
 
 def test_two_rows_with_the_same_title_are_two_neighbours():
-    """The other Solaris replaces the first one: the titles agree, the neighbour is
-    lost.
-    """
+    """Film 1 has film 0 next to it at first, and then film 2 of the same title."""
     before = films([[1, 0.1], [1, 0], [0, 1], [-1, 0]])
     after = films([[0, 1], [1, 0], [1, 0.1], [-1, 0]])
-    (found,) = neighbourhoods(before, after.right, rows=np.array([1]), n=1)
-    assert found.before[0][0] == found.after[0][0] == "Solaris"
-    assert (found.kept, found.stay, found.stayed) == (0, (False,), (False,))
+    film = np.array([1])
+    (found,) = neighbourhoods(before, after.right, rows=film, n=1)
+    assert found.before[0][0] == "Solaris"
+    assert found.after[0][0] == "Solaris"
+    assert found.kept == 0
+    assert found.stay == (False,)
+    assert found.stayed == (False,)
 
 
 # In the second model, rows 0, 2 and 3 have one direction, so they tie.

@@ -304,10 +304,14 @@ def row_at(x: np.ndarray, angle: float) -> np.ndarray:
 def test_unbounded_diagonal_lower_ends(x: np.ndarray, angle: float) -> None:
     """For ratios r = y/x > 0 the lower limit is t = tanh(ln(max r / min r) / 4)."""
     y = row_at(x, angle)
-    ends = range_solver_for(Diagonal(3), "left", 2).ends(x[None], y[None])
     ratios = [b / a for a, b in zip(exact(x), exact(y), strict=True)]
-    tangent = mpmath.tanh(mpmath.log(max(ratios) / min(ratios)) / 4)
-    assert_end(ends.lower.tangent[0], mp_cosine(tangent))
+    spread = mpmath.log(max(ratios) / min(ratios))
+    expected = mp_cosine(mpmath.tanh(spread / 4))
+
+    solver = range_solver_for(Diagonal(3), "left", 2)
+    ends = solver.ends(x[None], y[None])
+
+    assert_end(ends.lower.tangent[0], expected)
 
 
 @pytest.mark.parametrize("angle", ANGLES)

@@ -37,20 +37,23 @@ def random_pair(seed):
 def test_a_search_reaches_both_ends_within_a_budget(seed, max_condition):
     x, y, blocks = random_pair(seed)
     found = block_ranges(x[None], y[None], blocks, max_condition)
-    most = 2 * np.log(max_condition)
-    draw = np.random.default_rng(seed)
-    vertices = list(itertools.product([0.0, most], repeat=len(blocks)))
-    starts = [*vertices, *draw.uniform(0, most, (8, len(blocks)))]
+
+    # A search over the logarithms of the weights starts at all corners of the budget
+    # and at some points inside it.
+    largest = 2 * np.log(max_condition)
+    corners = itertools.product([0.0, largest], repeat=len(blocks))
+    inside = np.random.default_rng(seed).uniform(0, largest, (8, len(blocks)))
     reached = []
-    for start, sign in itertools.product(starts, (1, -1)):
-        reached.append(weighted_cosine(x, y, blocks, start))
+    for start, sign in itertools.product([*corners, *inside], (1, -1)):
         best = minimize(
             lambda at, sign=sign: sign * weighted_cosine(x, y, blocks, at),
             start,
-            bounds=[(0, most)] * len(blocks),
+            bounds=[(0, largest)] * len(blocks),
             method="L-BFGS-B",
         )
+        reached.append(weighted_cosine(x, y, blocks, start))
         reached.append(weighted_cosine(x, y, blocks, best.x))
+
     assert min(reached) >= found.lower[0] - 1e-9
     assert max(reached) <= found.upper[0] + 1e-9
     assert min(reached) == pytest.approx(found.lower[0], abs=1e-6)
@@ -78,47 +81,65 @@ def test_blocks_of_one_column_are_a_diagonal_gauge():
     np.testing.assert_allclose(found.upper, expected, atol=1e-12)
 
 
-def test_without_a_budget_the_ends_have_closed_forms():
-    blocks = [np.array([0, 1]), np.array([2, 3])]
-    # Cosines 0.6 and -0.8 in the blocks: one of them can have nearly all weight.
+TWO_BLOCKS = [np.array([0, 1]), np.array([2, 3])]
+
+
+def test_without_a_budget_one_block_can_have_nearly_all_weight():
+    """The cosines in the two blocks are 0.6 and -0.8."""
     x = np.array([[1.0, 0.0, 2.0, 0.0]])
     y = np.array([[0.6, 0.8, -0.8, 0.6]])
-    found = block_ranges(x, y, blocks)
-    np.testing.assert_allclose([found.lower[0], found.upper[0]], [-0.8, 0.6])
-    # Two positive cosines c with lengths whose ratios differ by ρ: the infimum is
-    # c / cosh(ln √ρ).
+    found = block_ranges(x, y, TWO_BLOCKS)
+    np.testing.assert_allclose(found.lower, [-0.8])
+    np.testing.assert_allclose(found.upper, [0.6])
+
+
+def test_without_a_budget_lengths_decide_how_far_equal_cosines_of_blocks_fall():
+    """Both blocks have the cosine c, and the ratios of their lengths differ by ρ.
+
+    The infimum is c / cosh(ln √ρ), and the supremum is c.
+    """
+    cosine, ratio = 0.6, 3
     x = np.array([[1.0, 0.0, 1.0, 0.0]])
-    y = np.array([[0.6, 0.8, 3 * 0.6, 3 * 0.8]])
+    y = np.array([[0.6, 0.8, ratio * 0.6, ratio * 0.8]])
+    found = block_ranges(x, y, TWO_BLOCKS)
+    np.testing.assert_allclose(found.lower, [cosine / np.cosh(np.log(ratio) / 2)])
+    np.testing.assert_allclose(found.upper, [cosine])
+
+
+@pytest.mark.parametrize("max_condition", [None, 2.0])
+def test_a_row_of_zeros_has_no_range(max_condition):
+    zeros = np.zeros((1, 4))
+    ones = np.ones((1, 4))
+    found = block_ranges(zeros, ones, TWO_BLOCKS, max_condition)
+    assert np.isnan(found.lower[0])
+    assert np.isnan(found.upper[0])
+
+
+def test_weight_on_a_block_that_is_zero_in_one_row_takes_the_cosine_to_zero():
+    """The second block is zero in one row, and the third one in both rows."""
+    blocks = [*TWO_BLOCKS, np.array([4])]
+    x = np.array([[1.0, 0.0, 1.0, 1.0, 0.0]])
+    y = np.array([[3.0, 4.0, 0.0, 0.0, 0.0]])
     found = block_ranges(x, y, blocks)
-    expected = 0.6 / np.cosh(np.log(3) / 2)
-    np.testing.assert_allclose([found.lower[0], found.upper[0]], [expected, 0.6])
+    np.testing.assert_allclose(found.lower, [0])
+    np.testing.assert_allclose(found.upper, [0.6])
 
 
-def test_zero_blocks_and_zero_rows():
-    blocks = [np.array([0, 1]), np.array([2, 3]), np.array([4])]
-    # Block 2 is zero in one row, so weight there takes the cosine to 0; block 4 is
-    # zero in both rows.
-    x = np.array([[1.0, 0.0, 1.0, 1.0, 0.0], [0.0] * 5])
-    y = np.array([[3.0, 4.0, 0.0, 0.0, 0.0], [1.0] * 5])
-    for max_condition in (None, 2.0):
-        found = block_ranges(x, y, blocks, max_condition)
-        assert np.isnan(found.lower[1])
-        assert np.isnan(found.upper[1])
-    found = block_ranges(x, y, blocks)
-    np.testing.assert_allclose([found.lower[0], found.upper[0]], [0, 0.6])
-
-
-def test_one_block_and_no_budget_to_use_move_nothing():
+@pytest.mark.parametrize(
+    ("blocks", "max_condition"),
+    [([np.arange(4)], None), (TWO_BLOCKS, 1.0)],
+    ids=["one block", "no budget to use"],
+)
+def test_one_block_and_no_budget_to_use_move_nothing(blocks, max_condition):
     x, y = np.random.default_rng(0).standard_normal((2, 50, 4))
-    cosines = np.vecdot(x, y) / np.sqrt(np.vecdot(x, x) * np.vecdot(y, y))
-    one = block_ranges(x, y, [np.arange(4)])
-    unit = block_ranges(x, y, [np.array([0, 1]), np.array([2, 3])], 1.0)
-    for found in (one, unit):
-        np.testing.assert_allclose(found.lower, cosines, atol=1e-12)
-        np.testing.assert_allclose(found.upper, cosines, atol=1e-12)
+    lengths = np.linalg.norm(x, axis=1) * np.linalg.norm(y, axis=1)
+    cosines = np.vecdot(x, y) / lengths
+    found = block_ranges(x, y, blocks, max_condition)
+    np.testing.assert_allclose(found.lower, cosines, atol=1e-12)
+    np.testing.assert_allclose(found.upper, cosines, atol=1e-12)
 
 
 def test_no_pairs_have_no_ranges():
-    assert (
-        len(block_ranges(np.empty((0, 2)), np.empty((0, 2)), [np.arange(2)]).width) == 0
-    )
+    no_rows = np.empty((0, 2))
+    found = block_ranges(no_rows, no_rows, [np.arange(2)])
+    assert len(found.width) == 0

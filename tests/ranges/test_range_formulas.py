@@ -142,8 +142,10 @@ def test_bounded_diagonal_gauges_weigh_coordinates_by_at_most_kappa_squared(
 
 def test_diagonal_gauges_scale_a_cross_pair_in_opposite_directions() -> None:
     """The cosine is 1/√(1 + w₂/w₁) with squared scales w of ratio 1/4 to 4."""
-    found = ends_across([1.0, 1.0], [1.0, 0.0], Diagonal(2, max_condition=2.0))
-    assert found == pytest.approx([1 / 5**0.5, 2 / 5**0.5], abs=1e-12)
+    group = Diagonal(2, max_condition=2.0)
+    lower, upper = 1 / 5**0.5, 2 / 5**0.5
+    found = ends_across([1.0, 1.0], [1.0, 0.0], group)
+    assert found == pytest.approx([lower, upper], abs=1e-12)
 
 
 @pytest.mark.parametrize("kappa", [2.0, None])

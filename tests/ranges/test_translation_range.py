@@ -155,33 +155,55 @@ def test_a_disc_that_nearly_touches_the_line_does_not_turn_an_end_over(
     assert found.lower[0] == pytest.approx(-1, abs=1e-6)
 
 
-def test_the_published_example() -> None:
-    """Labels 0 and 1 at cosine 0.8 become opposite or parallel by a shift of all rows.
+PUBLISHED_ROWS = np.array(
+    [[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]],
+)
+"""Five labels of Nielsen 2026, figure 1. Labels 0 and 1 have the cosine 0.8."""
 
-    Source: Nielsen 2026, figure 1.
-    """
-    rows = np.array([[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]])
-    model = head(rows)
+
+def test_a_shift_makes_two_published_labels_opposite_or_parallel() -> None:
+    found = cosine_range(head(PUBLISHED_ROWS), Translation(2), pairs=[[0, 1]])
+    assert found.lower[0] == -1
+    assert found.upper[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("published_shift", "target"), [((-0.75, -0.75), -1), ((-1.25, -0.25), 1)]
+)
+def test_no_published_shift_is_shorter_than_the_shortest_one(
+    published_shift: tuple[float, float], target: float
+) -> None:
+    first, second = PUBLISHED_ROWS[:2]
+    moved_cosine = cosine(first + published_shift, second + published_shift)
+    assert moved_cosine == pytest.approx(target)
+    shortest = shift_to_reach(first, second, target)
+    assert shortest <= np.linalg.norm(published_shift) + 1e-12
+
+
+def test_no_shift_is_needed_to_reach_the_cosine_that_two_rows_have() -> None:
+    first, second = PUBLISHED_ROWS[:2]
+    assert shift_to_reach(first, second, 0.8) == pytest.approx(0, abs=1e-15)
+
+
+def test_the_witness_of_the_lower_end_makes_two_published_labels_opposite() -> None:
+    model = head(PUBLISHED_ROWS)
     found = cosine_range(model, Translation(2), pairs=[[0, 1]])
-    assert (found.lower[0], found.upper[0]) == (-1, 1)
-
-    for published_shift, target in (((-0.75, -0.75), -1), ((-1.25, -0.25), 1)):
-        first = rows[0] + published_shift
-        second = rows[1] + published_shift
-        assert cosine(first, second) == pytest.approx(target)
-        shortest = shift_to_reach(rows[0], rows[1], target)
-        assert shortest <= np.linalg.norm(published_shift) + 1e-12
-
-    assert shift_to_reach(rows[0], rows[1], 0.8) == pytest.approx(0, abs=1e-15)
     moved = found.witness(0, "lower").act(model)
     assert moved.cosines("right", [[0, 1]])[0] == pytest.approx(-1)
 
 
-def test_equal_rows_never_separate() -> None:
+def test_the_range_of_equal_rows_is_cosine_1() -> None:
     model = head(np.array([[1.0, 2.0], [1.0, 2.0]]))
-    found = cosine_range(model, Translation(2, max_shift=9.0), pairs=[[0, 1]])
-    assert (found.lower[0], found.upper[0]) == (1, 1)
-    assert shift_to_reach([1.0, 2.0], [1.0, 2.0], [1.0, 0.5]).tolist() == [0, np.inf]
+    group = Translation(2, max_shift=9.0)
+    found = cosine_range(model, group, pairs=[[0, 1]])
+    assert found.lower[0] == 1
+    assert found.upper[0] == 1
+
+
+@pytest.mark.parametrize(("target", "length"), [(1.0, 0), (0.5, np.inf)])
+def test_no_shift_separates_equal_rows(target: float, length: float) -> None:
+    row = [1.0, 2.0]
+    assert shift_to_reach(row, row, target) == length
 
 
 @pytest.mark.parametrize(("max_shift", "lower"), [(0.9, 1), (1.1, -1)])

@@ -135,20 +135,23 @@ def test_folded_vectors_are_the_rows_times_the_gains_of_the_norm():
     assert folded.tolist() == [[2, 20], [6, -10], [0, 10]]
 
 
+HEAD_OF_THREE = FactorModel.from_softmax([[1.0, 2.0], [3.0, -1.0], [2.0, 2.0]])
+"""A head whose mean row is (2, 1)."""
+
+
 def test_folded_centred_vectors_behind_an_rmsnorm_are_centred_rows_times_the_gains():
-    """The mean row of (1, 2), (3, -1), (2, 2) is (2, 1)."""
-    head = FactorModel.from_softmax([[1.0, 2.0], [3.0, -1.0], [2.0, 2.0]])
     norm = FinalNorm("rms", [2.0, 10.0])
-    found = fix(head, "folded-centred", final_norm=norm).vectors()
-    np.testing.assert_allclose(found, [[-2, 10], [2, -20], [0, 10]], atol=1e-14)
+    expected = [[-2, 10], [2, -20], [0, 10]]
+    vectors = fix(HEAD_OF_THREE, "folded-centred", final_norm=norm).vectors()
+    np.testing.assert_allclose(vectors, expected, atol=1e-14)
 
 
 def test_folded_centred_vectors_behind_a_layernorm_sum_to_zero_too():
-    """As before; then each row less its mean: (-2, 10) is (-6, 6)."""
-    head = FactorModel.from_softmax([[1.0, 2.0], [3.0, -1.0], [2.0, 2.0]])
+    """Each row behind the RMSNorm less its mean: (-2, 10) becomes (-6, 6)."""
     norm = FinalNorm("layer", [2.0, 10.0])
-    found = fix(head, "folded-centred", final_norm=norm).vectors()
-    np.testing.assert_allclose(found, [[-6, 6], [11, -11], [-5, 5]], atol=1e-14)
+    expected = [[-6, 6], [11, -11], [-5, 5]]
+    vectors = fix(HEAD_OF_THREE, "folded-centred", final_norm=norm).vectors()
+    np.testing.assert_allclose(vectors, expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", ["prediction", "balanced", "right-whitened"])

@@ -161,14 +161,13 @@ def test_the_slider_of_exponents_names_the_standard_forms(audits):
 
 
 def test_the_slider_of_exponents_starts_at_the_position_of_the_model():
-    signs = np.array([[1.0, 1, 1], [1, -1, 1], [-1, 1, 1], [-1, -1, 1], [1, 1, -2]])
-    left, _ = np.linalg.qr(signs)
     draw = np.random.default_rng(0)
+    left, _ = np.linalg.qr(draw.normal(size=(5, 3)))
     right, _ = np.linalg.qr(draw.normal(size=(20, 3)))
     s = np.array([9.0, 4.0, 1.0])
     model = ea.FactorModel.from_user_item(left * s**0.25, right * s**0.75)
-    data = data_of(ea.audit(model, quick=True))
-    assert Family(data, "exponent").fields["start"] == 0.25
+    family = Family(data_of(ea.audit(model, quick=True)), "exponent")
+    assert family.fields["start"] == 0.25
 
 
 def test_a_shift_to_the_centre_subtracts_the_mean_row_of_all_rows(audits):
@@ -349,8 +348,10 @@ def test_buttons_of_a_recommender_lead_to_the_standard_forms(audits):
 
 
 def test_the_prediction_cosine_of_users_is_at_exponent_1():
-    audit = ea.audit(random_model(n=9, p=20, k=3), role="user", quick=True)
-    assert buttons(audit)[0] == ("Prediction cosine", "exponent", 1.0, [0, 0])
+    model = random_model(n=9, p=20, k=3)
+    audit = ea.audit(model, role="user", quick=True)
+    first_button = buttons(audit)[0]
+    assert first_button == ("Prediction cosine", "exponent", 1.0, [0, 0])
 
 
 def test_the_button_of_a_head_leads_to_its_rows_without_their_mean(head):

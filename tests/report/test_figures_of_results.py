@@ -130,7 +130,8 @@ def test_the_first_row_of_an_audit_stands_at_the_top():
 
 def test_a_model_that_does_not_move_is_drawn_on_an_axis_from_0_to_1():
     model = ea.FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    assert plotted(ea.movement(model, model)).ax_.get_xlim() == (0, 1)
+    no_movement = ea.movement(model, model)
+    assert plotted(no_movement).ax_.get_xlim() == (0, 1)
 
 
 # Blocks

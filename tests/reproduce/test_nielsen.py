@@ -135,13 +135,13 @@ def test_the_probability_two_labels_reach_does_not_depend_on_the_gauge():
 
 
 def test_the_probability_two_labels_reach_is_that_of_the_less_probable_one():
-    # Where label 1 is most probable, label 0 is more probable still.
+    """Where label 1 is most probable, label 0 is more probable still."""
     rows = np.array([[-1.0], [0.0], [0.1], [3.0]])
-    line = np.linspace(-5, 5, 200_001)[:, None]
-    p = probabilities(line, rows)
-    assert p[p[:, 1].argmax(), 0] > p[:, 1].max() + 0.05
-    best = np.minimum(p[:, 0], p[:, 1]).max()
-    assert both_reach(rows, 0, 1) == pytest.approx(best, abs=1e-8)
+    inputs = np.linspace(-5, 5, 200_001)[:, None]
+    first, second = probabilities(inputs, rows)[:, :2].T
+    assert first[second.argmax()] > second.max() + 0.05
+    expected = np.minimum(first, second).max()
+    assert both_reach(rows, 0, 1) == pytest.approx(expected, abs=1e-8)
 
 
 def test_the_caption_has_the_numbers_of_the_tables(figure):

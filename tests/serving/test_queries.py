@@ -358,8 +358,9 @@ def test_queries_about_one_subject_fit() -> None:
 def test_mixtures_have_the_mean_and_the_covariance_of_the_queries() -> None:
     _, queries = topical(20, 60, 4)
     mixed = mixtures(queries, 100_000, np.random.default_rng(0))
-    np.testing.assert_allclose(mixed.mean(axis=0), queries.mean(axis=0), atol=0.02)
-    np.testing.assert_allclose(np.cov(mixed.T), np.cov(queries.T), atol=0.03)
+    mean, covariance = queries.mean(axis=0), np.cov(queries.T)
+    np.testing.assert_allclose(mixed.mean(axis=0), mean, atol=0.02)
+    np.testing.assert_allclose(np.cov(mixed.T), covariance, atol=0.03)
 
 
 def test_closeness_is_the_cosine_the_product_or_minus_the_distance() -> None:

@@ -28,19 +28,33 @@ def codes(model, **options):
 
 def test_labels_of_one_direction_are_one_label_to_a_head_that_divides_by_lengths():
     rows = np.array([[1.0, 0, 0], [2, 0, 0], [0, 1, 0]])
-    assert label_coordinates(normalised(rows)).rank == 1
-    assert label_coordinates(FactorModel.from_softmax(rows)).rank == 2
-    assert "EMB302" not in codes(normalised(rows))
-    assert "EMB302" in codes(FactorModel.from_softmax(rows))
+    head = normalised(rows)
+    assert label_coordinates(head).rank == 1
+    assert "EMB302" not in codes(head)
+
+
+def test_labels_of_one_direction_are_two_labels_to_a_head_that_keeps_lengths():
+    rows = np.array([[1.0, 0, 0], [2, 0, 0], [0, 1, 0]])
+    head = FactorModel.from_softmax(rows)
+    assert label_coordinates(head).rank == 2
+    assert "EMB302" in codes(head)
+
+
+UNIT_ROWS_AND_A_SHORT_ROW = np.vstack([np.eye(2), -np.eye(2), [[0.1, 0.07]]])
+
+
+def test_a_short_row_inside_the_hull_never_leads():
+    head = FactorModel.from_softmax(UNIT_ROWS_AND_A_SHORT_ROW)
+    assert "EMB304" in codes(head, hull=True)
 
 
 def test_a_short_row_leads_in_a_head_that_divides_by_lengths():
-    rows = np.vstack([np.eye(2), -np.eye(2), [[0.1, 0.07]]])
-    assert "EMB304" not in codes(normalised(rows), hull=True)
-    assert "EMB304" in codes(FactorModel.from_softmax(rows), hull=True)
-    assert argmaxable(normalised(rows)).n_cannot == 0
-    # The input that points along its row puts it ahead.
-    assert normalised(rows).replace(left=rows[-1:]).scores().argmax() == len(rows) - 1
+    head = normalised(UNIT_ROWS_AND_A_SHORT_ROW)
+    assert "EMB304" not in codes(head, hull=True)
+    assert argmaxable(head).n_cannot == 0
+    # The input that points along the short row puts it ahead.
+    short_row = UNIT_ROWS_AND_A_SHORT_ROW[-1:]
+    assert head.replace(left=short_row).scores().argmax() == 4
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
