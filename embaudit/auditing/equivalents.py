@@ -137,8 +137,8 @@ def equivalent_models(
         Families by name, or groups of your own; by default all families that keep the
         predictions.
     n_gauges : int
-        Draws from each group except the rotations, which move no cosine within a side,
-        so that one of them is enough.
+        Draws from each group. A group that keeps all lengths, such as the rotations,
+        moves no cosine within a side, so one draw from it is enough.
     max_condition : float
         Budget of the default groups.
     basis : array of shape (k, m), optional
@@ -171,7 +171,9 @@ def equivalent_models(
     numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
     for group in requested:
         family = group.name_in(model)
-        for _ in range(1 if isinstance(group, Orthogonal) else n_gauges):
+        # One rotation is enough as a control, because it moves no cosine within a side.
+        n_draws = 1 if group.fixes_lengths else n_gauges
+        for _ in range(n_draws):
             name = f"{family} {next(numbers[family])}"
             gauge = group.sample(rng=rng)
             shift = _shift_length(group, gauge)
