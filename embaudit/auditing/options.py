@@ -241,9 +241,9 @@ class AuditOptions:
             is_rare=True,
         ),
     )
-    """Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal",
-    "translation", "affine") or gauge groups of your own. By default all families that
-    keep the predictions.
+    """Families of equivalent models by name, such as "canonical" or "linear"
+    (`embaudit audit --help-all` lists the names), or gauge groups of your own. By
+    default all families that keep the predictions.
     """
     role: Role | str | None = field(
         default=None,
