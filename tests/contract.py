@@ -351,8 +351,12 @@ class GaugeGroupContract:
             | self.groups.filter(lambda group: group.rank == first.rank)
         )
         for a, b in ((first, second), (second, first), (first, first)):
-            members = _members(a)
-            assert (a <= b) == all(b.contains(g) for g in members)
+            has_all = all(b.contains(gauge) for gauge in _members(a))
+            missing = sorted(each.name for each in b.constraints - a.constraints)
+            assert (a <= b) == has_all, (
+                f"{a} <= {b} is {a <= b} (constraints of {b} that {a} lacks: "
+                f"{missing}), but {b} contains every drawn gauge of {a}: {has_all}"
+            )
             assert (b >= a) == (a <= b)
 
     @LAW

@@ -9,6 +9,7 @@ from typer.main import get_command
 
 from embaudit.cli.app import app
 from embaudit.cli.commands import COMMANDS
+from embaudit.gauges import GROUPS
 
 
 def listed(text):
@@ -33,6 +34,13 @@ def test_an_audit_has_no_more_options_than_one_reads(embaudit):
     assert len(listed(text)) <= 30
     for panel in ("Your file", "Training", "Output", "Gate", "Effort"):
         assert f"╭─ {panel} ─" in text
+
+
+def test_the_help_of_gauge_names_every_gauge_group():
+    params = get_command(app).get_command(None, "gauge").params
+    (text,) = (one.help for one in params if "--group" in one.opts)
+    missing = [group.kind for group in GROUPS if group.kind not in text]
+    assert not missing, f"the help of --group in embaudit/cli/gauge.py lacks {missing}"
 
 
 def test_a_word_of_training_has_an_entry_of_its_own(embaudit):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import embaudit.gauges
 from embaudit.errors import InputError
 from embaudit.gauges import (
     Affine,
@@ -31,6 +32,12 @@ GROUPS: list[GaugeGroup] = [
     Affine(K, side="left", max_condition=3.0),
     Diagonal(K),
 ]
+
+
+def test_every_group_has_a_wide_example() -> None:
+    covered = {type(group) for group in GROUPS}
+    missing = [kind.__name__ for kind in embaudit.gauges.GROUPS if kind not in covered]
+    assert not missing, f"GROUPS above lacks {missing}"
 
 
 def dense(gauge: Gauge) -> Gauge:

@@ -11,7 +11,8 @@ from models import random_model
 from rich.console import Console
 
 import embaudit as ea
-from embaudit.report.audit_document import audit_document
+from embaudit.gauges import GROUPS
+from embaudit.report.audit_document import MADE_BY, audit_document
 from embaudit.report.tables import Table
 from embaudit.report.terminal import brief, print_audit
 
@@ -191,3 +192,8 @@ def test_a_first_screen_cuts_long_names_and_drops_columns_that_do_not_fit():
     assert lines[4].split() == ["n" * 36, "2"]
     assert lines[5].split() == ["m" * 35 + "…", "4" * 30]
     assert lines[-1] == "Everything: --full"
+
+
+def test_every_gauge_group_is_named_in_plain_words_above_a_list():
+    missing = {group.kind for group in GROUPS} - set(MADE_BY)
+    assert not missing, f"MADE_BY in report/audit_document.py lacks {missing}"
