@@ -17,7 +17,7 @@ To add
 - a trained model of a library in memory: if it holds one or two tables of factors,
   describe it in a module of `objects.libraries`; otherwise write a reader in `objects`
   and add it to `objects.live.KINDS`;
-- a store of vectors: write a module of `stores`; see `stores.base`.
+- a store of vectors: write a module of `stores`; see its docstring.
 
 `tables` reads what can lie next to a model: interactions, titles, ids and counts.
 """

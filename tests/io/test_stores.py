@@ -22,7 +22,8 @@ from embaudit import io
 from embaudit.errors import InputError
 from embaudit.io.formats import writer_of
 from embaudit.io.intake import Metric
-from embaudit.io.stores.base import Address, Batch, VectorTable, chosen_table
+from embaudit.io.stores.addresses import Address, chosen_table
+from embaudit.io.stores.vector_table import Batch, VectorTable
 from embaudit.io.stores.writing import removed_if_new
 
 ADD, UPDATE, UPSERT, DELETE = range(4)

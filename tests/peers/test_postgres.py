@@ -20,12 +20,12 @@ from embaudit.errors import InputError
 from embaudit.io import inspect, read
 from embaudit.io.options import Request
 from embaudit.io.stores import postgres
-from embaudit.io.stores.base import Address
+from embaudit.io.stores.addresses import Address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from embaudit.io.stores.base import VectorTable
+    from embaudit.io.stores.vector_table import VectorTable
 
 psycopg = pytest.importorskip("psycopg")
 pytest.importorskip("pgvector")

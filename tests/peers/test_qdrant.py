@@ -17,7 +17,7 @@ from peers.servers import (
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import read
-from embaudit.io.stores.base import Address
+from embaudit.io.stores.addresses import Address
 from embaudit.io.stores.qdrant import _server
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from embaudit.io.contents import Contents
 from embaudit.io.formats.faiss import metric_of, vectors_of
 from embaudit.io.intake import Metric
 from embaudit.io.options import Request
-from embaudit.io.stores.base import metric_named
+from embaudit.io.stores.metrics import metric_named
 from embaudit.io.stores.qdrant import live_table
 from embaudit.model import FactorModel
 

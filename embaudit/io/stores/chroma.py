@@ -31,17 +31,10 @@ from embaudit.io.draft import Draft
 from embaudit.io.formats import TableWriter, register, register_tables
 from embaudit.io.intake import NOT_STATED, Metric, Part
 from embaudit.io.options import Request
-from embaudit.io.stores.base import (
-    Address,
-    Batch,
-    VectorTable,
-    chosen_table,
-    client,
-    metric_named,
-    no_store,
-    title_column,
-    unreadable,
-)
+from embaudit.io.stores.addresses import Address, chosen_table, no_store
+from embaudit.io.stores.clients import import_client, unreadable
+from embaudit.io.stores.columns import title_column
+from embaudit.io.stores.metrics import metric_named
 from embaudit.io.stores.sqlite import (
     LOGS,
     column_names,
@@ -49,6 +42,7 @@ from embaudit.io.stores.sqlite import (
     opened,
     require_room,
 )
+from embaudit.io.stores.vector_table import Batch, VectorTable
 from embaudit.io.stores.writing import (
     Rows,
     already_there,
@@ -366,7 +360,7 @@ class _Rows:
 
     def _batches_of_index(self, title: str) -> Iterator[Batch]:
         """Yield the rows as the client reads them in a copy of the folder."""
-        chromadb = client("chromadb", extra="chroma", what="an index of Chroma")
+        chromadb = import_client("chromadb", extra="chroma", what="an index of Chroma")
         if chromadb.__version__.startswith("0."):
             raise must_be(
                 "the package chromadb",
@@ -523,7 +517,7 @@ def _writing(address: Address, folder: Path) -> Iterator[Any]:
     Chroma would use a client that stays open again for this folder, even if the folder
     was removed and created anew in between.
     """
-    chromadb = client("chromadb", extra="chroma", what="a collection of Chroma")
+    chromadb = import_client("chromadb", extra="chroma", what="a collection of Chroma")
     settings = chromadb.config.Settings(anonymized_telemetry=False)
     store: Any = None
     try:

@@ -21,16 +21,9 @@ from embaudit.io.files import first_bytes
 from embaudit.io.formats import COLUMNS, TableWriter, register, register_tables
 from embaudit.io.intake import NOT_STATED, Metric
 from embaudit.io.options import Request
-from embaudit.io.stores.base import (
-    LISTED,
-    Address,
-    client,
-    errors_of_client,
-    metric_named,
-    metric_of_indexes,
-    no_store,
-    unreadable,
-)
+from embaudit.io.stores.addresses import LISTED, Address, no_store
+from embaudit.io.stores.clients import errors_of_client, import_client, unreadable
+from embaudit.io.stores.metrics import metric_named, metric_of_indexes
 from embaudit.io.stores.tabular import ColumnTable, chosen_table_of_columns
 from embaudit.io.stores.writing import (
     already_there,
@@ -151,7 +144,7 @@ class _File:
         InputError
             If the file cannot be read, or was changed since it was described.
         """
-        duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
+        duckdb = import_client("duckdb", extra="duckdb", what="a DuckDB table")
         with (
             errors_of_client(self.address, _errors()),
             duckdb.connect(str(self.path), read_only=True) as database,
@@ -299,7 +292,7 @@ def metric_of(column: str, indexes: Sequence[tuple[str, str | None]]) -> Metric:
 
 def _errors() -> tuple[type[Exception], ...]:
     """Return the types of the errors of the client and of Arrow in a scan."""
-    duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
+    duckdb = import_client("duckdb", extra="duckdb", what="a DuckDB table")
     return duckdb.Error, OSError, RuntimeError, ValueError
 
 
@@ -417,7 +410,7 @@ def _is_there(database: Any, name: str) -> bool:
 @contextmanager
 def _writing(address: Address, path: Path) -> Iterator[Any]:
     """Open a file for one transaction, which is undone if the block fails."""
-    duckdb = client("duckdb", extra="duckdb", what="a DuckDB table")
+    duckdb = import_client("duckdb", extra="duckdb", what="a DuckDB table")
     try:
         with duckdb.connect(str(path)) as database:
             database.begin()

@@ -21,16 +21,9 @@ from embaudit.io.draft import Draft
 from embaudit.io.formats import COLUMNS, TableWriter, register, register_tables
 from embaudit.io.intake import Metric
 from embaudit.io.options import Request
-from embaudit.io.stores.base import (
-    Address,
-    chosen_table,
-    client,
-    errors_of_client,
-    metric_named,
-    metric_of_indexes,
-    no_store,
-    unreadable,
-)
+from embaudit.io.stores.addresses import Address, chosen_table, no_store
+from embaudit.io.stores.clients import errors_of_client, import_client, unreadable
+from embaudit.io.stores.metrics import metric_named, metric_of_indexes
 from embaudit.io.stores.tabular import ColumnTable, chosen_table_of_columns
 from embaudit.io.stores.writing import (
     already_there,
@@ -98,7 +91,7 @@ def read(address: str | Path, request: Request) -> Contents:
     if wanted:
         # Tables are folders, so a wrong name is refused even without the client.
         chosen_table(store, names, wanted)
-    lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
+    lancedb = import_client("lancedb", extra="lancedb", what="a LanceDB table")
     with _errors_refused(typed):
         database = lancedb.connect(str(folder))
         name = chosen_table_of_columns(
@@ -223,7 +216,7 @@ def _require_new(text: str, force: bool) -> None:
 def _remove(text: str) -> None:
     """Remove a table."""
     folder, name = _folder_and_table(Address.parse("lancedb", text))
-    lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
+    lancedb = import_client("lancedb", extra="lancedb", what="a LanceDB table")
     lancedb.connect(str(folder)).drop_table(name, ignore_missing=True)
 
 
@@ -236,7 +229,7 @@ def _write(text: str, draft: Draft, metric: str, force: bool) -> dict[str, str]:
     address = Address.parse("lancedb", text)
     folder, name = _folder_and_table(address)
     _require_new(text, force)
-    lancedb = client("lancedb", extra="lancedb", what="a LanceDB table")
+    lancedb = import_client("lancedb", extra="lancedb", what="a LanceDB table")
     version = None
     if _is_table(folder / f"{name}{SUFFIX}"):
         version = lancedb.connect(str(folder)).open_table(name).version

@@ -31,13 +31,8 @@ from embaudit.io.contents import Contents
 from embaudit.io.formats import register
 from embaudit.io.intake import Metric, Part
 from embaudit.io.options import Request
-from embaudit.io.stores.base import (
-    Address,
-    Batch,
-    VectorTable,
-    require_no_bias,
-    title_column,
-)
+from embaudit.io.stores.addresses import Address
+from embaudit.io.stores.columns import require_no_bias, title_column
 from embaudit.io.stores.postgres_catalogue import (
     PGVECTOR_TYPES,
     Column,
@@ -48,6 +43,7 @@ from embaudit.io.stores.postgres_catalogue import (
     primary_key,
 )
 from embaudit.io.stores.postgres_client import Place, connection_to
+from embaudit.io.stores.vector_table import Batch, VectorTable
 
 if TYPE_CHECKING:
     from psycopg import Connection, sql

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from embaudit.core.words import listed
 from embaudit.errors import File, must_be
 from embaudit.io.intake import NOT_STATED, Metric
-from embaudit.io.stores.base import Address, metric_named
+from embaudit.io.stores.addresses import Address
+from embaudit.io.stores.metrics import metric_named
 
 if TYPE_CHECKING:
     from psycopg import Connection, sql

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode
 
 from embaudit.errors import File, InputError, must_be
-from embaudit.io.stores.base import Address, client
+from embaudit.io.stores.addresses import Address
+from embaudit.io.stores.clients import import_client
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -138,8 +139,8 @@ def connection_to(
     InputError
         If the server cannot be reached, denies access, or fails inside the block.
     """
-    psycopg = client("psycopg", extra="postgres", what="a table of PostgreSQL")
-    client("pgvector", extra="postgres", what="a table of PostgreSQL")
+    psycopg = import_client("psycopg", extra="postgres", what="a table of PostgreSQL")
+    import_client("pgvector", extra="postgres", what="a table of PostgreSQL")
     try:
         with psycopg.connect(
             place.database,

@@ -12,7 +12,7 @@ from embaudit.core.progress import announced
 from embaudit.errors import File, Sentence, must_be
 from embaudit.io.draft import Draft
 from embaudit.io.formats import TableWriter, register_tables
-from embaudit.io.stores.base import Address
+from embaudit.io.stores.addresses import Address
 from embaudit.io.stores.postgres_client import Place, connection_to
 from embaudit.io.stores.writing import already_there, has_titles, keeps, row_batches
 

@@ -32,16 +32,11 @@ from embaudit.io.formats import TableWriter, register, register_tables
 from embaudit.io.intake import Metric, Part
 from embaudit.io.options import Request
 from embaudit.io.refusals import folder_of_qdrant
-from embaudit.io.stores.base import (
-    Address,
-    Batch,
-    VectorTable,
-    chosen_table,
-    client,
-    metric_named,
-    require_no_bias,
-    title_column,
-)
+from embaudit.io.stores.addresses import Address, chosen_table
+from embaudit.io.stores.clients import import_client
+from embaudit.io.stores.columns import require_no_bias, title_column
+from embaudit.io.stores.metrics import metric_named
+from embaudit.io.stores.vector_table import Batch, VectorTable
 from embaudit.io.stores.writing import already_there, keeps, row_batches
 
 if TYPE_CHECKING:
@@ -122,7 +117,9 @@ def _server(address: Address) -> tuple[QdrantClient, str, Address]:
             f"set {KEY}",
         )
     prefix, _, name = (path or "").rstrip("/").rpartition("/")
-    module = client("qdrant_client", extra="qdrant", what="a collection of Qdrant")
+    module = import_client(
+        "qdrant_client", extra="qdrant", what="a collection of Qdrant"
+    )
     with warnings.catch_warnings():
         if LOOPBACK.fullmatch(host):
             warnings.filterwarnings("ignore", "Api key is used with an insecure")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from embaudit.errors import File, must_be
 from embaudit.io.files import first_bytes
-from embaudit.io.stores.base import Address, unreadable
+from embaudit.io.stores.addresses import Address
+from embaudit.io.stores.clients import unreadable
 
 MAGIC = b"SQLite format 3\0"
 """First bytes of a file of SQLite."""

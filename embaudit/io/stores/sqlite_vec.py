@@ -24,17 +24,11 @@ from embaudit.io.contents import Contents
 from embaudit.io.formats import register
 from embaudit.io.intake import Metric, Part
 from embaudit.io.options import Request
-from embaudit.io.stores.base import (
-    LISTED,
-    Address,
-    Batch,
-    VectorTable,
-    chosen_table,
-    metric_named,
-    no_store,
-    title_column,
-)
+from embaudit.io.stores.addresses import LISTED, Address, chosen_table, no_store
+from embaudit.io.stores.columns import title_column
+from embaudit.io.stores.metrics import metric_named
 from embaudit.io.stores.sqlite import LOGS, is_sqlite, opened, require_room
+from embaudit.io.stores.vector_table import Batch, VectorTable
 
 TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
 ARGUMENTS = re.compile(

@@ -20,7 +20,8 @@ from embaudit.io.contents import Contents, Source
 from embaudit.io.formats.tables import contents_of_table, layout_of
 from embaudit.io.intake import NOT_STATED, Metric, Part
 from embaudit.io.options import Request
-from embaudit.io.stores.base import Address, chosen_table, title_column
+from embaudit.io.stores.addresses import Address, chosen_table
+from embaudit.io.stores.columns import title_column
 from embaudit.io.tables.arrow import ArrowTable, is_text, width_of
 from embaudit.io.tables.columns import TableFile, to_texts
 from embaudit.io.tables.lists import is_list_type, is_vectors

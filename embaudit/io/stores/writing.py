@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from embaudit.errors import File, InputError, Option, Sentence, must_be
 from embaudit.io.draft import Draft
 from embaudit.io.formats.tables import columns_of
-from embaudit.io.stores.base import Address
+from embaudit.io.stores.addresses import Address
 
 if TYPE_CHECKING:
     import pyarrow as pa
