@@ -83,6 +83,8 @@ def existing_path(
         state = local.stat()
         if S_ISREG(state.st_mode):
             _require_content(local, state.st_size, name)
+    except InputError:
+        raise
     except FileNotFoundError as error:
         raise must_be(name, "a file that exists", local, remedy) from error
     except (OSError, ValueError) as error:

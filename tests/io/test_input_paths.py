@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from example_files import refusal
 from pyarrow import parquet
 
 from embaudit import FactorModel
@@ -47,6 +48,15 @@ def test_paths_with_dots_share_the_folder_that_contains_all_files(
     np.testing.assert_array_equal(load(files).right, ROWS)
     # These paths lead out of the current folder together, so they stay relative.
     assert source_of(["../here/a.parquet", "../here/b.parquet"]) == "../here"
+
+
+def test_an_empty_file_of_any_format_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    for name in ("v.npy", "v.csv", "v.safetensors", "v.parquet"):
+        (tmp_path / name).touch()
+        assert refusal(load, tmp_path / name) == (
+            "the input must be a file that is not empty; "
+            f"got {tmp_path / name}, an empty file."
+        )
 
 
 class BytesPath:
