@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from fuzz.seeds import LEFT, NAMES, RIGHT, SEEDS
 
 from embaudit.errors import InputError
-from embaudit.io import inspect, read
+from embaudit.io import inspect, list_formats, read
 
 HOLDS = {
     "own.npz": ("embaudit", LEFT, RIGHT, NAMES),
@@ -52,6 +53,21 @@ HOLDS = {
 """The format, left rows, right rows and first names of each file; None is not checked.
 """
 BY_NAME = {seed.name: seed for seed in SEEDS}
+FOLDERS = {"spark", "tables"}
+"""Formats of folders of files, which other tests read."""
+READ_PACKED = (".csv", ".json", ".jsonl", ".txt", ".bin")
+"""Suffixes of files that are also read while they are gzipped."""
+SINGLE_FILES = [
+    name
+    for name in HOLDS
+    if name in BY_NAME and not name.endswith((".gz", ".index.json"))
+]
+
+
+def test_every_format_of_files_has_a_whole_file() -> None:
+    formats = {entry.name for entry in list_formats() if not entry.addresses}
+    missing = sorted(formats - FOLDERS - {kind for kind, *_ in HOLDS.values()})
+    assert not missing, f"fuzz/seeds.py and HOLDS above lack a file of {missing}"
 
 
 @pytest.mark.parametrize("name", [name for name in HOLDS if name in BY_NAME])
@@ -75,6 +91,20 @@ def test_a_look_says_what_reading_makes_of_the_file(tmp_path: Path, name: str) -
             np.testing.assert_allclose(given, expected, rtol=1e-6)
     if names is not None:
         assert model.names("right").tolist()[: len(names)] == names
+
+
+@pytest.mark.parametrize("name", SINGLE_FILES)
+def test_a_packed_file_is_read_or_is_to_be_unpacked(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    BY_NAME[name].write(path)
+    packed = tmp_path / f"{name}.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    if path.suffix in READ_PACKED:
+        np.testing.assert_array_equal(read(packed).model.right, read(path).model.right)
+        return
+    # The suffixes of such formats are listed in BINARY of embaudit/io/refusals.py.
+    with pytest.raises(InputError, match="unpack it with: gunzip"):
+        read(packed)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 from models import ARRAY_FIELDS
 
 from embaudit import FactorModel
-from embaudit.io import load, save
+from embaudit.io import list_formats, load, save
 from embaudit.model import softmax_link
 from embaudit.model.final_norm import FinalNorm
 
@@ -220,6 +220,16 @@ HOLDS = {
     "vectors alone": ".npz .npy .safetensors .parquet .feather .csv .txt .bin .faiss",
 }
 """The formats that keep each part of a model; only embaudit's own keeps all."""
+
+
+def test_every_format_that_is_written_is_listed() -> None:
+    listed = set(HOLDS["vectors alone"].split())
+    missing = [
+        entry.name
+        for entry in list_formats()
+        if entry.write is not None and listed.isdisjoint(entry.suffixes)
+    ]
+    assert not missing, f"HOLDS lacks the suffixes of {missing}"
 
 
 @pytest.mark.parametrize("suffix", HOLDS["vectors alone"].split())
