@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import json
 import shlex
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import embaudit as ea
+from embaudit.auditing.options import AuditOptions
 from embaudit.auditing.recorded_equivalent import repeat_equivalent
 from embaudit.errors import InputError
 from embaudit.report.gate.gate import Baseline, Gate
@@ -376,12 +378,22 @@ WRONG = {
     "role": [3, "north"],
     "show": ["film 3", ["no such film"], None],
     "objective": [3, "joy"],
+    "compared": [3, "joy"],
     "soft_cap": ["3", -1.0],
     "normalised": ["yes", 1, None],
     "hull": ["yes", 1, None],
     "quick": ["very", None],
+    "served": [3, "joy"],
+    "queries": [3, "no-such-file.npy"],
     "by": ["revision", 3],
+    "tolerance": ["0.1", 0.0, 1.0],
+    "noise": [-1.0, "no-such-file.csv"],
 }
+
+
+def test_every_option_has_wrong_values():
+    missing = {option.name for option in fields(AuditOptions)} - set(WRONG)
+    assert not missing, f"WRONG above lacks {sorted(missing)}"
 
 
 @pytest.mark.parametrize(
