@@ -1,11 +1,11 @@
 """Closeness of queries to their best rows, and of random mixtures of the queries.
 
-The *closeness* of a query is the closeness to its best row: a cosine, an inner product,
-or minus a distance. Larger numbers are closer.
+The *closeness* of a query compares it with its best row by a number: a cosine, an inner
+product, or minus a distance. Larger numbers are closer.
 
-Even a query that has nothing to do with the rows has a best row. *Random mixtures* of
-queries show how close such an unrelated query comes by chance. A mixture of m queries
-q₁, …, qₘ with the mean q̄ is
+Even a query that is unrelated to all rows has a best row. *Random mixtures* of queries
+show how close such a query comes to a row by chance. A mixture of m queries q₁, …, qₘ
+with the mean q̄ is
 
     q̄ + Σ gᵢ (qᵢ − q̄) / √(m − 1)
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from embaudit.core.checked import Floats
+from embaudit.core.checked import Floats, Indices
 from embaudit.core.parallel import row_blocks
 from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import tie_tolerance
@@ -47,7 +47,7 @@ class Closeness:
     """(m,) closeness of each query: the cosine; the inner product, with the query
     divided by its length or with the bias added; or minus the distance."""
     mixture_values: Floats = field(repr=False)
-    """Closeness of each mixture."""
+    """(N_MIXTURES,) closeness of each mixture."""
 
     @property
     def near_share(self) -> float:
@@ -66,8 +66,8 @@ class Closeness:
         return float((self.values > level + rounding).mean())
 
 
-def closeness_of_values(order: Order, queries: Floats, values: Floats) -> Floats:
-    """Turn the values of the best rows of queries into numbers that can be compared.
+def closeness_of_best(order: Order, queries: Floats, best_values: Floats) -> Floats:
+    """Compute the closeness of queries from the values of their best rows.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def closeness_of_values(order: Order, queries: Floats, values: Floats) -> Floats
     queries : array of shape (m, k)
         Rows of zeros are allowed only by distance or with a bias. Lengths are at most
         1e100, so that their squares are finite.
-    values : array of shape (m,)
+    best_values : array of shape (m,)
         The value `q·r + s` of the best row of each query, as `best_matches` returns it.
 
     Returns
@@ -89,8 +89,8 @@ def closeness_of_values(order: Order, queries: Floats, values: Floats) -> Floats
     >>> rows, queries = np.array([[3.0, 4.0]]), np.array([[2.0, 0.0]])
     >>> for measure in ("cosine", "dot", "l2"):
     ...     order = Order(measure, rows)
-    ...     best = best_matches(order, queries, 1).values[:, 0]
-    ...     print(measure, closeness_of_values(order, queries, best).round(3))
+    ...     best_values = best_matches(order, queries, 1).values[:, 0]
+    ...     print(measure, closeness_of_best(order, queries, best_values).round(3))
     cosine [0.6]
     dot [3.]
     l2 [-4.123]
@@ -98,11 +98,34 @@ def closeness_of_values(order: Order, queries: Floats, values: Floats) -> Floats
     lengths = block_norms(queries)
     if order.measure == "l2":
         # ‖q − r‖² = ‖q‖² − 2 (q·r − ½‖r‖²), and s = −½‖r‖².
-        squares = lengths**2 - 2 * values
+        squares = lengths**2 - 2 * best_values
         return np.asarray(-np.sqrt(np.maximum(squares, 0)))
     if order.bias is not None:
-        return values
-    return np.asarray(values / lengths)
+        return best_values
+    return np.asarray(best_values / lengths)
+
+
+def search_closeness(
+    order: Order, queries: Floats, *, own: Indices | None = None
+) -> Floats:
+    """Search for the best row of each query, and return the closeness.
+
+    Parameters
+    ----------
+    order : Order
+        The rows and their measure; not hyperbolic.
+    queries : array of shape (m, k)
+        As `closeness_of_best` takes them.
+    own : array of int (m,), optional
+        Number of the row that is the query itself, which is excluded from its search.
+
+    Returns
+    -------
+    array of shape (m,)
+        As `Closeness.values`.
+    """
+    best = best_matches(order, queries, 1, own=own)
+    return closeness_of_best(order, queries, best.values[:, 0])
 
 
 def closeness_of_mixtures(
@@ -113,12 +136,10 @@ def closeness_of_mixtures(
         # The length of a query changes no list, so all queries have the same weight in
         # the mixtures.
         queries = unit_rows(queries, none=0)
-    mixed = mixtures(queries, N_MIXTURES, rng)
-    best = best_matches(order, mixed, 1)
-    return closeness_of_values(order, mixed, best.values[:, 0])
+    return search_closeness(order, random_mixtures(queries, N_MIXTURES, rng))
 
 
-def mixtures(queries: Floats, count: int, rng: np.random.Generator) -> Floats:
+def random_mixtures(queries: Floats, count: int, rng: np.random.Generator) -> Floats:
     """Draw random mixtures of queries, which have their mean and covariance.
 
     Parameters
@@ -135,9 +156,9 @@ def mixtures(queries: Floats, count: int, rng: np.random.Generator) -> Floats:
     array of shape (count, k)
     """
     mean = queries.mean(axis=0)
-    mixed = np.zeros((count, queries.shape[1]))
+    mixtures = np.zeros((count, queries.shape[1]))
     for block in row_blocks(len(queries), count + queries.shape[1]):
         deviations = queries[block] - mean
-        mixed += rng.standard_normal((count, len(deviations))) @ deviations
-    mixed /= np.sqrt(len(queries) - 1)
-    return np.asarray(mixed + mean)
+        mixtures += rng.standard_normal((count, len(deviations))) @ deviations
+    mixtures /= np.sqrt(len(queries) - 1)
+    return np.asarray(mixtures + mean)

@@ -1,10 +1,12 @@
-"""A rank test: how many queries must be less close than which reference row.
+"""A rank test: the reference row that limits far queries, and how many are reported.
 
-Some reference rows are isolated, above all if the lengths of the rows differ widely. So
-a far query has to be less close than all but a few of them, and a few far queries are
-no reason for a report. The limit is chosen so that queries that are drawn like the
-reference rows are reported with a probability of at most `MAX_FALSE_ALARM`. This holds
-for every distribution, because it depends on ranks alone.
+A far query has to be less close than a reference row of a low rank. This is not the
+lowest one, because some reference rows are isolated themselves, above all if the
+lengths of the rows differ widely. And a few far queries are no reason for a report.
+
+Rank and number are chosen so that queries that are drawn like the reference rows are
+reported with a probability of at most `MAX_FALSE_ALARM`. This holds for every
+distribution, because it depends on ranks alone.
 """
 
 from __future__ import annotations
@@ -27,9 +29,8 @@ class FarLimit:
     """Reference row that limits far queries, and number of far queries to report."""
 
     rank: int | None
-    """A far query is less close than the reference row of this rank, in ascending order
-    of closeness. So at most `rank - 1` reference rows are as far as a far query. None
-    without reference rows."""
+    """Rank of the reference row that a far query is less close than. Rank 1 is the
+    least close reference row. None without reference rows."""
     least_far: int
     """Smallest number of far queries that is reported."""
 
@@ -37,16 +38,22 @@ class FarLimit:
 def far_limit(n_queries: int, n_references: int) -> FarLimit:
     """Choose the limit that queries drawn like the reference rows rarely exceed.
 
-    Let m be the number of queries, R the number of reference rows, t the number of far
-    queries that is reported, and j the rank. At least t queries are less close than the
-    j-th reference row if at least t of the t + j − 1 lowest values of both belong to
-    queries. If both are drawn alike, all orders are equally likely, so the number of
-    queries among the lowest values is hypergeometric. The result is the largest j for
-    which this has a probability of at most `MAX_FALSE_ALARM`.
+    Let there be m queries and R reference rows, let t be the number of far queries that
+    is reported, and j the rank. At least t queries are less close than the reference
+    row of rank j if and only if at least t of the t + j − 1 lowest of all m + R values
+    belong to queries. If queries and reference rows are drawn alike, all orders of the
+    values are equally likely, so the number of queries among the lowest values is
+    hypergeometric. The result is the largest j for which the probability of t or more
+    queries is at most `MAX_FALSE_ALARM`.
 
-    With few reference rows, no j is enough for the usual t. Then j is 1 and t is
-    raised: the t lowest values all belong to queries with a probability of at most
+    With few reference rows, the probability is larger even for j = 1. Then j is 1 and t
+    is raised: the t lowest values all belong to queries with a probability of at most
     (m / (m + R))ᵗ. This t can exceed m, so that far queries are never reported.
+
+    Parameters
+    ----------
+    n_queries, n_references : int
+        m and R.
 
     Examples
     --------

@@ -1,14 +1,18 @@
-"""Find queries that are far from all rows.
+"""Decide which queries are far from all rows, and whether the queries fit the rows.
 
 No fixed cosine separates near from far queries, because the closeness of a query to its
 best row (`embaudit.serving.closeness`) depends on the number of rows, on the direction
 that all vectors share, and on the gap between queries and rows. So the closeness of a
-query is compared with
+query is compared with the closeness of
 
 - the *other queries*,
 - *mixtures*: random mixtures of all queries, which are unrelated to the rows,
 - *reference rows*, which fit by definition: the rows of a table themselves, each
   without itself, or the left rows of a model of two sides.
+
+A query is *near* if it is closer than nearly all mixtures (`NEAR_QUANTILE`). If most
+queries are near, the vectors are said to *show subjects*, because a query then comes
+closer to the rows about its subject than a mixture, which has no subject.
 
 A query is *far* if three conditions hold:
 
@@ -20,12 +24,11 @@ A query is *far* if three conditions hold:
    (`embaudit.serving.far_limit`).
 
 If most queries are far, none of them is an outlier. Then all queries together are
-compared with the reference rows. A query is *near* if it is closer than nearly all
-mixtures. The queries do *not fit* if three conditions hold:
+compared with the reference rows. The queries do *not fit* if three conditions hold:
 
 1. At least `MIN_NEAR_REFERENCES` of the reference rows are near, compared with mixtures
    of reference rows.
-2. At most `MAX_NEAR_QUERIES` of the queries are near.
+2. At most `MAX_NEAR_QUERIES` of the queries are near, compared with their mixtures.
 3. At most `MAX_NEAR_QUERIES` of the queries are near, compared with mixtures of
    reference rows.
 """
@@ -42,12 +45,13 @@ from embaudit.core.checked import Flags, Floats, Indices
 from embaudit.core.plain import plain_dict
 from embaudit.core.sizes import N_QUERIES
 from embaudit.core.ties import exceeds, reaches, tie_tolerance
-from embaudit.linalg.best_matches import Order, best_matches
+from embaudit.linalg.best_matches import Order
 from embaudit.linalg.rows import sample_rows
 from embaudit.serving.closeness import (
     Closeness,
+    closeness_of_best,
     closeness_of_mixtures,
-    closeness_of_values,
+    search_closeness,
 )
 from embaudit.serving.far_limit import FarLimit, far_limit
 
@@ -60,7 +64,7 @@ MAD_TO_SIGMA = 1.4826
 OUTLIER_MADS = 3.5 * MAD_TO_SIGMA
 """Distance of an outlier from the median, in median absolute deviations."""
 MIN_NEAR_SHARE = 0.5
-"""Rows and queries have subjects if at least this share of the queries is near."""
+"""The vectors show subjects if at least this share of the queries is near."""
 MIN_NEAR_REFERENCES = 0.5
 """Queries can be found not to fit only if this share of the reference rows is near."""
 MAX_NEAR_QUERIES = 0.1
@@ -76,22 +80,34 @@ At least `N_QUERIES` reference rows are compared, even if they need more product
 
 @dataclass(frozen=True, eq=False)
 class Nearness:
-    """How close queries, their mixtures and reference rows come to their best rows."""
+    """Closeness of queries and reference rows, and the decisions that follow from it.
 
-    is_angle: bool
-    """True if closeness is a cosine, whose angle is compared."""
-    queries: Closeness = field(repr=False)
+    Examples
+    --------
+    >>> mixtures = np.full(400, 0.5)
+    >>> nearness = Nearness(
+    ...     is_cosine=True,
+    ...     closeness=Closeness(np.array([0.9] * 95 + [0.2] * 5), mixtures),
+    ...     reference_closeness=None,
+    ... )
+    >>> nearness.n_far, nearness.near_share, nearness.fits
+    (5, 0.95, True)
+    """
+
+    is_cosine: bool
+    """True if closeness is a cosine."""
+    closeness: Closeness = field(repr=False)
     """Closeness of the queries and of mixtures of them."""
-    references: Closeness | None = field(repr=False)
+    reference_closeness: Closeness | None = field(repr=False)
     """Closeness of reference rows and of mixtures of them; None without such rows."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; None stands for an undefined number."""
         return plain_dict(
             {
-                "typical": self.typical,
-                "unrelated": self.unrelated,
-                "n_mixtures": len(self.queries.mixture_values),
+                "typical": self.typical_closeness,
+                "unrelated": self.unrelated_closeness,
+                "n_mixtures": len(self.closeness.mixture_values),
                 "n_far": self.n_far,
                 "least_far": self.limit.least_far,
                 "reference_level": self.reference_level,
@@ -113,32 +129,32 @@ class Nearness:
     def is_outlier(self) -> Flags:
         """(m,) True for queries that are much less close than the typical query.
 
-        Cosines are crowded below 1, so their angles are compared.
+        Cosines of close queries are crowded below 1, so angles are compared instead.
         """
-        distances = -self.queries.values
-        if self.is_angle:
-            distances = np.arccos(np.clip(self.queries.values, -1, 1))
+        distances = -self.closeness.values
+        if self.is_cosine:
+            distances = np.arccos(np.clip(self.closeness.values, -1, 1))
         median = float(np.median(distances))
         deviation = float(np.median(np.abs(distances - median)))
-        largest = median + OUTLIER_MADS * deviation
-        return np.asarray(distances > largest + tie_tolerance(distances))
+        largest_ordinary = median + OUTLIER_MADS * deviation
+        return np.asarray(distances > largest_ordinary + tie_tolerance(distances))
 
     @property
     def is_unrelated(self) -> Flags:
         """(m,) True for queries that are as far from the rows as mixtures are.
 
-        If rows and queries have subjects, most queries are closer than mixtures. Then a
+        If the vectors show subjects, most queries are closer than mixtures. Then a
         query that is at most as close as the typical mixture is unrelated.
 
         Otherwise, mixtures come as close as queries, for example because there are few
         subjects or few dimensions. Then even the least close mixture can be related, so
         an unrelated query has to be less close than all mixtures.
         """
-        closeness = self.queries.values
+        values = self.closeness.values
         if self.shows_subjects:
-            return np.asarray(closeness <= self.unrelated + self._rounding)
-        least_close = self.queries.mixture_values.min()
-        return np.asarray(closeness < least_close - self._rounding)
+            return np.asarray(values <= self.unrelated_closeness + self._rounding)
+        least_close_mixture = self.closeness.mixture_values.min()
+        return np.asarray(values < least_close_mixture - self._rounding)
 
     @property
     def is_isolated(self) -> Flags:
@@ -146,37 +162,38 @@ class Nearness:
 
         True for all queries if there are no reference rows.
         """
+        values = self.closeness.values
         if self.reference_level is None:
-            return np.ones(len(self.queries.values), dtype=bool)
-        return np.asarray(self.queries.values < self.reference_level - self._rounding)
+            return np.ones(len(values), dtype=bool)
+        return np.asarray(values < self.reference_level - self._rounding)
 
     @property
     def _rounding(self) -> float:
         """Largest difference of equal values of closeness."""
-        return tie_tolerance(self.queries.values)
+        return tie_tolerance(self.closeness.values)
 
     @property
-    def typical(self) -> float:
+    def typical_closeness(self) -> float:
         """Closeness of the typical query: the median of the queries."""
-        return float(np.median(self.queries.values))
+        return float(np.median(self.closeness.values))
 
     @property
-    def unrelated(self) -> float:
+    def unrelated_closeness(self) -> float:
         """Closeness of the typical unrelated query: the median of the mixtures."""
-        return float(np.median(self.queries.mixture_values))
+        return float(np.median(self.closeness.mixture_values))
 
     @property
     def shows_subjects(self) -> bool:
-        """True if the share of near queries is at least `MIN_NEAR_SHARE`."""
+        """True if at least the share `MIN_NEAR_SHARE` of the queries is near."""
         return reaches(self.near_share, MIN_NEAR_SHARE)
 
     @cached_property
     def limit(self) -> FarLimit:
-        """Reference row that limits far queries, and least number to report."""
+        """Limit of far queries among the reference rows, and least number to report."""
         n_references = 0
-        if self.references is not None:
-            n_references = len(self.references.values)
-        return far_limit(len(self.queries.values), n_references)
+        if self.reference_closeness is not None:
+            n_references = len(self.reference_closeness.values)
+        return far_limit(len(self.closeness.values), n_references)
 
     @property
     def reference_level(self) -> float | None:
@@ -185,9 +202,9 @@ class Nearness:
         None if there are no reference rows.
         """
         rank = self.limit.rank
-        if self.references is None or rank is None:
+        if self.reference_closeness is None or rank is None:
             return None
-        return float(np.partition(self.references.values, rank - 1)[rank - 1])
+        return float(np.sort(self.reference_closeness.values)[rank - 1])
 
     @property
     def n_far(self) -> int:
@@ -207,38 +224,39 @@ class Nearness:
 
         True if there are no reference rows.
         """
-        by_reference = self.near_share_by_reference
-        reference_share = self.reference_near_share
-        if by_reference is None or reference_share is None:
+        if self.near_share_by_reference is None or self.reference_near_share is None:
             return True
-        queries_are_near = exceeds(max(self.near_share, by_reference), MAX_NEAR_QUERIES)
-        references_are_near = reaches(reference_share, MIN_NEAR_REFERENCES)
-        return queries_are_near or not references_are_near
+        return (
+            not reaches(self.reference_near_share, MIN_NEAR_REFERENCES)
+            or exceeds(self.near_share, MAX_NEAR_QUERIES)
+            or exceeds(self.near_share_by_reference, MAX_NEAR_QUERIES)
+        )
 
     @cached_property
     def near_share(self) -> float:
         """Share of the queries that are near, compared with their mixtures."""
-        return self.queries.near_share
+        return self.closeness.near_share
 
     @property
     def near_share_by_reference(self) -> float | None:
         """Share of the queries that are near, compared with reference mixtures."""
-        if self.references is None:
+        if self.reference_closeness is None:
             return None
-        return self.queries.near_share_by(self.references.mixture_values)
+        return self.closeness.near_share_by(self.reference_closeness.mixture_values)
 
     @property
     def reference_near_share(self) -> float | None:
         """Share of the reference rows that are near, compared with their mixtures."""
-        if self.references is None:
+        if self.reference_closeness is None:
             return None
-        return self.references.near_share
+        return self.reference_closeness.near_share
 
 
 def measure_nearness(
     order: Order,
     queries: Floats,
-    values: Floats,
+    best_values: Floats,
+    *,
     references: Floats | None,
     own: Indices | None,
     rng: np.random.Generator,
@@ -250,13 +268,14 @@ def measure_nearness(
     order : Order
         The rows and their order.
     queries : array of shape (m, k)
-        Different queries.
-    values : array of shape (m,)
+        Distinct queries.
+    best_values : array of shape (m,)
         The value of the best row of each query in this order.
     references : array of shape (q, k), optional
-        Rows that fit by definition.
+        Reference rows.
     own : array of int (q,), optional
-        Candidate number of each reference row, which is excluded from its own search.
+        Number in `order` of each reference row, which is excluded from its own search.
+        None if the reference rows are not rows of `order`.
     rng : numpy Generator
         Draws the mixtures and the reference rows.
 
@@ -269,16 +288,16 @@ def measure_nearness(
     if len(queries) < MIN_QUERIES or order.measure == "hyperbolic":
         return None
     closeness = Closeness(
-        values=closeness_of_values(order, queries, values),
+        values=closeness_of_best(order, queries, best_values),
         mixture_values=closeness_of_mixtures(order, queries, rng),
     )
     reference_closeness = None
     if references is not None and len(references) >= MIN_REFERENCES:
         reference_closeness = _closeness_of_references(order, references, own, rng)
     return Nearness(
-        is_angle=order.measure == "cosine" and order.bias is None,
-        queries=closeness,
-        references=reference_closeness,
+        is_cosine=order.measure == "cosine" and order.bias is None,
+        closeness=closeness,
+        reference_closeness=reference_closeness,
     )
 
 
@@ -287,8 +306,9 @@ def _closeness_of_references(
 ) -> Closeness:
     """Measure how close reference rows and their mixtures come to their best rows.
 
-    A sample of the rows bounds the time of the search. Mixtures are made of all rows,
-    because their number does not depend on the number of rows.
+    The best row is searched for a sample of the reference rows, which bounds the time.
+    Mixtures are made of all reference rows, because the number of mixtures, and so the
+    time of their search, is fixed.
     """
     n_products = len(order.candidates) * references.shape[1]
     n_affordable = max(N_QUERIES, MAX_REFERENCE_PRODUCTS // n_products)
@@ -296,9 +316,7 @@ def _closeness_of_references(
     own_of_sample = None
     if own is not None:
         own_of_sample = own[sample]
-    rows = references[sample]
-    best = best_matches(order, rows, 1, own=own_of_sample)
     return Closeness(
-        values=closeness_of_values(order, rows, best.values[:, 0]),
+        values=search_closeness(order, references[sample], own=own_of_sample),
         mixture_values=closeness_of_mixtures(order, references, rng),
     )

@@ -453,8 +453,8 @@ class QueryReach(Result):
         if near is None:
             return ""
         word = _CLOSENESS.get(self.measure, "score")
-        typical = self._level(near.typical)
-        unrelated = self._level(near.unrelated)
+        typical = self._level(near.typical_closeness)
+        unrelated = self._level(near.unrelated_closeness)
         if not near.fits:
             reference = percent(near.reference_near_share or 0.0)
             return (
@@ -481,7 +481,7 @@ class QueryReach(Result):
             )
         far = self.farthest()
         names = listed([str(record["query"]) for record in far[:NAMED]], NAMED)
-        farthest = self._level(float(near.queries.values.min()))
+        farthest = self._level(float(near.closeness.values.min()))
         n_more = near.n_far - min(NAMED, len(far))
         if n_more > 0:
             names += f" and {n_more:,} more"
@@ -565,7 +565,7 @@ class QueryReach(Result):
         if self.nearness is None:
             return []
         far = np.flatnonzero(self.nearness.is_far)
-        closest = self.nearness.queries.values[far]
+        closest = self.nearness.closeness.values[far]
         sign = -1.0 if self.measure == "l2" else 1.0
         return [
             {
@@ -897,7 +897,12 @@ def measure_reach(
         if model.left_side is None
         else model.left_side.title,
         nearness=measure_nearness(
-            order, queries, best.values[:, 0], references, own, rng
+            order,
+            queries,
+            best.values[:, 0],
+            references=references,
+            own=own,
+            rng=rng,
         ),
     )
 

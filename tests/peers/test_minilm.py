@@ -339,7 +339,7 @@ def test_queries_about_other_topics_are_far(documents: Texts, queries: Texts) ->
     found = ea.query_reach(documents.rows, asked.rows)
     assert found.nearness is not None
     best = (unit(asked.rows) @ unit(documents.rows).T).max(axis=1)
-    np.testing.assert_allclose(found.nearness.queries.values, best, atol=1e-6)
+    np.testing.assert_allclose(found.nearness.closeness.values, best, atol=1e-6)
     assert found.has_far
     is_foreign = np.isin(asked.topics, FOREIGN)
     is_far = found.nearness.is_far

@@ -20,7 +20,7 @@ import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.linalg.best_matches import Order, best_matches
 from embaudit.model import FactorModel
-from embaudit.serving.closeness import Closeness, closeness_of_values, mixtures
+from embaudit.serving.closeness import Closeness, closeness_of_best, random_mixtures
 from embaudit.serving.equal_popularity import (
     deviation_by_chance,
     lists_needed,
@@ -80,7 +80,7 @@ def test_counts_equal_brute_force(served: Any) -> None:
     best = values.max(axis=1)
     if served == "dot":
         best = best / np.linalg.norm(queries, axis=1)
-    np.testing.assert_allclose(found.nearness.queries.values, best, atol=1e-9)
+    np.testing.assert_allclose(found.nearness.closeness.values, best, atol=1e-9)
 
 
 @pytest.mark.parametrize("biases", [(), ("left_bias", "right_bias")])
@@ -303,7 +303,7 @@ def test_far_queries_do_not_depend_on_the_unit_of_the_vectors(
     assert scaled.reference_near_share == near.reference_near_share
     unit = 1.0 if served == "cosine" else scale
     np.testing.assert_allclose(
-        scaled.queries.values, near.queries.values * unit, rtol=1e-9
+        scaled.closeness.values, near.closeness.values * unit, rtol=1e-9
     )
 
 
@@ -357,7 +357,7 @@ def test_queries_about_one_subject_fit() -> None:
 
 def test_mixtures_have_the_mean_and_the_covariance_of_the_queries() -> None:
     _, queries = topical(20, 60, 4)
-    mixed = mixtures(queries, 100_000, np.random.default_rng(0))
+    mixed = random_mixtures(queries, 100_000, np.random.default_rng(0))
     mean, covariance = queries.mean(axis=0), np.cov(queries.T)
     np.testing.assert_allclose(mixed.mean(axis=0), mean, atol=0.02)
     np.testing.assert_allclose(np.cov(mixed.T), covariance, atol=0.03)
@@ -371,7 +371,7 @@ def test_closeness_is_the_cosine_the_product_or_minus_the_distance() -> None:
         values = similarities(measure, queries, items).max(axis=1)
         if measure == "dot":
             values = values / np.linalg.norm(queries, axis=1)
-        near = closeness_of_values(order, queries, best.values[:, 0])
+        near = closeness_of_best(order, queries, best.values[:, 0])
         np.testing.assert_allclose(near, values, atol=1e-9)
 
 
@@ -408,19 +408,19 @@ def test_long_queries_are_not_far_if_rows_are_as_long(served: Any) -> None:
 def test_a_far_query_is_farther_than_nearly_all_rows() -> None:
     of_mixtures = np.full(400, 0.5)
     near = Nearness(
-        is_angle=False,
-        queries=Closeness(np.append(np.full(395, 0.9), np.full(5, 0.1)), of_mixtures),
-        references=Closeness(np.full(1_500, 0.8), of_mixtures),
+        is_cosine=False,
+        closeness=Closeness(np.append(np.full(395, 0.9), np.full(5, 0.1)), of_mixtures),
+        reference_closeness=Closeness(np.full(1_500, 0.8), of_mixtures),
     )
     assert (near.n_far, near.has_far) == (5, True)
     # The sixth lowest of 1,500 rows limits far queries; five isolated rows do not.
-    isolated = near.references.values.copy()
+    isolated = near.reference_closeness.values.copy()
     isolated[:5] = 0.05
     five_isolated = Closeness(isolated.copy(), of_mixtures)
-    assert replace(near, references=five_isolated).has_far
+    assert replace(near, reference_closeness=five_isolated).has_far
     isolated[5] = 0.1
     six_isolated = Closeness(isolated, of_mixtures)
-    assert replace(near, references=six_isolated).n_far == 0
+    assert replace(near, reference_closeness=six_isolated).n_far == 0
 
 
 # Laws
@@ -443,7 +443,9 @@ def test_the_length_of_queries_changes_nothing_by_cosine_and_product() -> None:
         after = ea.query_reach(items, longer, served=served)
         np.testing.assert_array_equal(before.counts, after.counts)
         np.testing.assert_array_equal(before.nearness.is_far, after.nearness.is_far)
-        assert before.nearness.typical == pytest.approx(after.nearness.typical)
+        assert before.nearness.typical_closeness == pytest.approx(
+            after.nearness.typical_closeness
+        )
 
 
 def test_copies_of_rows_and_of_queries_count_once() -> None:
