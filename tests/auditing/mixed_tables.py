@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 
 def rotation(n_columns: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw an orthogonal matrix."""
     return np.linalg.qr(rng.normal(size=(n_columns, n_columns)))[0]
 
 
@@ -21,9 +22,10 @@ def one_space(
     power: float = 0.7,
     mean: float = 0.0,
 ) -> np.ndarray:
-    """Normal rows in random axes;
+    """Draw normally distributed rows with random principal axes.
 
-    `power` is the decay of the spectrum, `mean` the mean row in typical rows.
+    The variances fall by the power law `power`. The mean row is `mean` times as long as
+    a typical row.
     """
     spectrum = 1 / np.arange(1, n_columns + 1) ** power
     rows = rng.normal(size=(n_rows, n_columns)) * np.sqrt(spectrum)
@@ -39,7 +41,10 @@ def mixed(
     power: float = 0.7,
     mean: float = 0.0,
 ) -> np.ndarray:
-    """A contiguous part, between a fifth and four fifths of the rows, is rotated."""
+    """Draw rows of one space, and rotate a contiguous part of them.
+
+    The part has between a fifth and four fifths of the rows.
+    """
     rows = one_space(rng, n_rows, n_columns, power, mean)
     size = int(n_rows * rng.uniform(0.2, 0.8))
     start = int(rng.integers(0, n_rows - size + 1))
@@ -51,7 +56,7 @@ def mixed(
 def drift(
     rng: np.random.Generator, n_rows: int = 3000, n_columns: int = 64
 ) -> np.ndarray:
-    """The spectrum changes slowly from the first row to the last."""
+    """Draw rows whose spectrum changes slowly from the first row to the last."""
     spectrum = 1 / np.arange(1, n_columns + 1) ** 0.7
     other = rng.permutation(spectrum)
     t = np.linspace(0, 1, n_rows)[:, None]
@@ -62,7 +67,7 @@ def drift(
 def complementing(
     rng: np.random.Generator, n_rows: int = 2000, n_columns: int = 48
 ) -> np.ndarray:
-    """Both halves have the same principal axes, and their moments an alignment of 1.
+    """Draw two halves with equal principal axes and an alignment of moments of 1.
 
     The axes of largest variance of the second half are the first and the last axes of
     the first half. With spectra a and b, the alignment of the moments is 1 because
@@ -80,7 +85,7 @@ def complementing(
 
 
 def duplicates(rng: np.random.Generator) -> np.ndarray:
-    """Two stretches of 300 rows hold 10 and 3 distinct rows."""
+    """Draw rows with two blocks of 300 rows that hold 10 and 3 distinct rows."""
     rows = one_space(rng)
     rows[300:600] = rows[300:310][np.arange(300) % 10]
     rows[1500:1800] = rows[1500:1503][np.arange(300) % 3]
@@ -96,8 +101,10 @@ def topics(
     shared: float = 0.2,
     mean: float = 0.5,
 ) -> np.ndarray:
-    """Rows sorted by topic: each has a subspace and a centre of its own, beside a
-    shared subspace and mean row.
+    """Draw rows that are sorted by topic.
+
+    Each topic has its own subspace and its own centre. All topics also have one
+    subspace and one mean row in common.
     """
     common = rotation(n_columns, rng)[:, :width]
     direction = rng.normal(size=n_columns)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made import MODEL, drift, equal, evidence, moved
+from chosen_evidence import (
+    MODEL,
+    make_drift,
+    make_equivalent_model,
+    make_evidence,
+    make_movement,
+)
 from models import random_model
 
 from embaudit.auditing.audit import Audit
@@ -14,11 +20,11 @@ from embaudit.model import FactorModel
 from embaudit.model.fingerprint import fingerprint
 
 LISTS = {"top_n": 4, "top_n_overlap": 0.5}
-FOUND = evidence(
+FOUND = make_evidence(
     MODEL,
-    (equal(), moved(**LISTS), moved("cross", 0.3)),
-    (equal("translation 1", "translation", 1.0, 0.5), moved()),
-    drift=(drift(2e-15), drift(3e-15)),
+    (make_equivalent_model(), make_movement(**LISTS), make_movement("cross", 0.3)),
+    (make_equivalent_model("translation 1", "translation", 1.0, 0.5), make_movement()),
+    drift=(make_drift(2e-15), make_drift(3e-15)),
     seed=7,
     options=AuditOptions(max_condition=3.0),
 )
