@@ -132,40 +132,76 @@ def drawn_model(seed):
     return model
 
 
-def tried(model, group, draw):
-    """Gauges within the budgets of a set: random ones, and some that spend all."""
+def extreme_gauge(model, group, draw):
+    """Draw a gauge whose scales are 1 or the whole budget."""
     k = model.rank
-    linear = GeneralLinear(k, max_condition=group.max_condition)
+    scales = np.where(draw.random(k) < 0.5, 1.0, group.max_condition)
+    if isinstance(group, Diagonal):
+        return Gauge.diagonal(scales)
+    axes = np.linalg.qr(draw.standard_normal((k, k)))[0]
+    return Gauge.linear(axes * scales)
+
+
+def tried(model, group, draw):
+    """Yield gauges within the budgets of a set: some random, some that spend all."""
+    k = model.rank
+    scaling = group
+    if not isinstance(group, Diagonal):
+        scaling = GeneralLinear(k, max_condition=group.max_condition)
     for _ in range(4):
-        metric = linear.sample(rng=draw)
-        axis = np.linalg.qr(draw.standard_normal((k, k)))[0]
-        ends = np.where(draw.random(k) < 0.5, 1.0, group.max_condition)
-        most = (
-            Gauge.linear(axis * ends)
-            if not isinstance(group, Diagonal)
-            else Gauge.diagonal(ends)
-        )
-        metric = group.sample(rng=draw) if isinstance(group, Diagonal) else metric
-        for one in (metric, most):
+        for gauge in (scaling.sample(rng=draw), extreme_gauge(model, group, draw)):
             if isinstance(group, Affine):
-                shift = draw.standard_normal(k)
-                yield group.after(shift * group.max_shift / np.linalg.norm(shift), one)
+                direction = draw.standard_normal(k)
+                shift = direction * group.max_shift / np.linalg.norm(direction)
+                yield group.after(shift, gauge)
             else:
-                yield one
+                yield gauge
 
 
 def cosines(model, role, pairs):
     return pair_cosines(*Pairs(role).rows(model), pairs)
 
 
+def assert_range_holds(model, measured, draw):
+    """Check that no gauge takes a cosine out of its range."""
+    ranges = measured.ranges
+    assert ranges.model.rank == model.rank
+    for gauge in tried(model, ranges.group, draw):
+        after = cosines(gauge.act(model), measured.role, ranges.pairs)
+        known = ~np.isnan(after) & ~np.isnan(ranges.lower)
+        assert (after >= ranges.lower - 1e-7)[known].all()
+        assert (after <= ranges.upper + 1e-7)[known].all()
+
+
+def assert_certificate_holds(model, certificate, kappa, draw):
+    """Check that certified neighbours stay in the lists of all gauges within κ."""
+    role, certified = certificate.role, certificate.certified
+    group = GeneralLinear(model.rank, max_condition=kappa)
+    if certificate.max_shift:
+        longest = certificate.max_shift * model.side(role).median_length
+        group = Affine(model.rank, side=role, max_condition=kappa, max_shift=longest)
+    is_certain = certified.certified(kappa)
+    for gauge in tried(model, group, draw):
+        rows = gauge.act(model).factors(role)
+        now = neighbours(rows, certificate.top_n, rows=certified.rows).indices
+        lists = zip(certified.indices, now, strict=True)
+        stays = np.array([np.isin(old, new) for old, new in lists])
+        assert stays[is_certain].all()
+
+
+def assert_bound_holds(model, attack, draw):
+    """Check that no gauge moves the cosines by more than the bound on average."""
+    before = cosines(model, attack.role, attack.table)
+    for gauge in (attack.gauge, *tried(model, attack.group, draw)):
+        after = cosines(gauge.act(model), attack.role, attack.table)
+        assert np.nanmean(np.abs(after - before)) <= attack.bound + 1e-7
+
+
 @pytest.mark.parametrize("seed", range(MODELS))
 def test_no_gauge_of_a_named_set_leaves_a_bound(seed):
-    model, draw = drawn_model(seed), np.random.default_rng(seed)
-    roles = [
-        role
-        for role in ("right", "left", "cross")
-        if role == "right" or model.left is not None
-    ]
+    model = drawn_model(seed)
+    draw = np.random.default_rng(seed)
+    roles = ["right"] if model.left is None else ["right", "left", "cross"]
     found = limits(
         model,
         roles,
@@ -175,41 +211,16 @@ def test_no_gauge_of_a_named_set_leaves_a_bound(seed):
         n_steps=2,
         rng=seed,
     )
-    assert found.ranges
     assert found.rank == model.rank
-    for one in found.ranges:
-        assert one.ranges.model.rank == model.rank
-        for gauge in tried(model, one.ranges.group, draw):
-            after = cosines(gauge.act(model), one.role, one.ranges.pairs)
-            known = ~np.isnan(after) & ~np.isnan(one.ranges.lower)
-            assert (after >= one.ranges.lower - 1e-7)[known].all()
-            assert (after <= one.ranges.upper + 1e-7)[known].all()
-    for one in found.certificates:
-        length = one.max_shift * model.side(one.role).median_length
+    assert found.ranges
+    for measured in found.ranges:
+        assert_range_holds(model, measured, draw)
+    for certificate in found.certificates:
         for kappa in (1.1, KAPPA):
-            linear = GeneralLinear(model.rank, max_condition=kappa)
-            shifts = Affine(
-                model.rank, side=one.role, max_condition=kappa, max_shift=length
-            )
-            certain = one.certified.certified(kappa)
-            for gauge in tried(model, shifts if one.max_shift else linear, draw):
-                now = neighbours(
-                    gauge.act(model).factors(one.role),
-                    one.top_n,
-                    rows=one.certified.rows,
-                ).indices
-                stays = np.array(
-                    [
-                        np.isin(old, new)
-                        for old, new in zip(one.certified.indices, now, strict=True)
-                    ]
-                )
-                assert stays[certain].all()
-    for one in (one for one in found.attacks if one.objective == "movement"):
-        before = cosines(model, one.role, one.table)
-        for gauge in (one.gauge, *tried(model, one.group, draw)):
-            moved = np.abs(cosines(gauge.act(model), one.role, one.table) - before)
-            assert np.nanmean(moved) <= one.bound + 1e-7
+            assert_certificate_holds(model, certificate, kappa, draw)
+    for attack in found.attacks:
+        if attack.objective == "movement":
+            assert_bound_holds(model, attack, draw)
 
 
 def test_two_free_shifts_are_in_no_set_of_cross_pairs():

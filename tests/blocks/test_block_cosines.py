@@ -86,35 +86,66 @@ def test_local_and_global_cosines_agree_with_their_definition(
 
 
 @given(cut_vectors())
-def test_contributions_add_up_to_the_global_cosine_within_its_bounds(
+def test_the_global_cosine_is_a_mean_of_local_cosines_times_a_cosine_of_lengths(
     case: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
     x, y, labels = case
     result = block_cosines(x, y, blocks=labels)
     assert result.identity_error < 1e-14
+    assert 0 <= result.norm_cosine <= 1
     if result.norm_cosine:
-        assert result.norm_cosine * result.mean_cosine == pytest.approx(
-            result.global_cosine, abs=1e-14
-        )
+        product = result.norm_cosine * result.mean_cosine
+        assert product == pytest.approx(result.global_cosine, abs=1e-14)
+
+
+@given(cut_vectors())
+def test_the_global_cosine_lies_within_its_bounds(
+    case: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    x, y, labels = case
+    result = block_cosines(x, y, blocks=labels)
     for low, high in (result.bounds, result.bounds_without_norms):
         assert low - 1e-14 <= result.global_cosine <= high + 1e-14
-    assert 0 <= result.norm_cosine <= 1
-    assert math.fsum(result.norm_gaps) == pytest.approx(
-        1 - result.norm_cosine, abs=1e-14
-    )
-    assert math.fsum(result.gaps) == pytest.approx(1 - result.global_cosine, abs=1e-14)
-    assert (result.gaps >= -1e-16).all()
-    for b, name in enumerate(result.names):
-        kept = labels != int(name)
-        left = [np.linalg.norm(side[kept]) for side in (x, y)]
-        expected = x[kept] @ y[kept] / math.prod(left) if all(left) else math.nan
-        assert result.without[b] == pytest.approx(expected, abs=1e-13, nan_ok=True)
-    ux, uy = x / np.linalg.norm(x), y / np.linalg.norm(y)
-    distances = {
-        str(b): ((ux - uy)[labels == b] ** 2).sum() / 2 for b in np.unique(labels)
-    }
+
+
+@given(cut_vectors())
+def test_the_gap_of_a_block_is_half_its_squared_distance_between_unit_vectors(
+    case: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    x, y, labels = case
+    result = block_cosines(x, y, blocks=labels)
+    difference = x / np.linalg.norm(x) - y / np.linalg.norm(y)
     for name, gap in zip(result.names, result.gaps, strict=True):
-        assert gap == pytest.approx(distances[name], abs=1e-14)
+        expected = (difference[labels == int(name)] ** 2).sum() / 2
+        assert gap == pytest.approx(expected, abs=1e-14)
+        assert gap >= -1e-16
+
+
+@given(cut_vectors())
+def test_gaps_add_up_to_1_less_the_cosine(
+    case: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    x, y, labels = case
+    result = block_cosines(x, y, blocks=labels)
+    gap = 1 - result.global_cosine
+    norm_gap = 1 - result.norm_cosine
+    assert math.fsum(result.gaps) == pytest.approx(gap, abs=1e-14)
+    assert math.fsum(result.norm_gaps) == pytest.approx(norm_gap, abs=1e-14)
+
+
+@given(cut_vectors())
+def test_the_cosine_without_a_block_is_that_of_the_other_entries(
+    case: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> None:
+    x, y, labels = case
+    result = block_cosines(x, y, blocks=labels)
+    for name, without in zip(result.names, result.without, strict=True):
+        kept = labels != int(name)
+        lengths = np.linalg.norm(x[kept]) * np.linalg.norm(y[kept])
+        expected = math.nan
+        if lengths > 0:
+            expected = x[kept] @ y[kept] / lengths
+        assert without == pytest.approx(expected, abs=1e-13, nan_ok=True)
 
 
 def turned(x: np.ndarray, cosine: float, norm: float) -> np.ndarray:

@@ -159,51 +159,50 @@ def test_less_than_half_of_the_rows_in_common_is_refused_without_partial():
     )
 
 
+FILMS = [f"Film {i}" for i in range(10)]
+
+
+def titled(titles):
+    """Return ten items with the ids 1 to 10 and these titles."""
+    return vectors(10, ids=range(1, 11)).replace(right_names=titles)
+
+
+def renamed(*rows):
+    """Return the same items, with other titles of some rows."""
+    return titled([f"Other {i}" if i in rows else FILMS[i] for i in range(10)])
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [FILMS, [title.upper() for title in FILMS], ["1", *FILMS[1:]]],
+    ids=["the same", "capital letters", "an id in place of a title"],
+)
+def test_ids_with_the_same_titles_match(titles):
+    assert len(match(titled(FILMS), titled(titles), "right")) == 10
+    assert len(match(titled(titles), titled(FILMS), "right")) == 10
+
+
+def test_ids_match_if_only_one_model_has_titles():
+    without_titles = vectors(10, ids=range(1, 11))
+    assert len(match(titled(FILMS), without_titles, "right")) == 10
+
+
 def test_one_id_with_two_titles_is_refused():
-    ids, names = range(1, 11), [f"Film {i}" for i in range(10)]
-
-    def titled(*changed, **fields):
-        return vectors(10, ids=ids).replace(
-            right_names=[
-                f"Other {i}" if i in changed else n for i, n in enumerate(names)
-            ],
-            **fields,
-        )
-
-    assert len(match(titled(), titled(), "right")) == 10
-    assert (
-        len(
-            match(
-                titled(),
-                titled().replace(right_names=[n.upper() for n in names]),
-                "right",
-            )
-        )
-        == 10
-    )
-    assert len(match(titled(), vectors(10, ids=ids), "right")) == 10
-    untitled = titled().replace(right_names=["1", *names[1:]])
-    assert (
-        len(match(titled(), untitled, "right"))
-        == len(match(untitled, titled(), "right"))
-        == 10
-    )
-    message = refused(titled(), titled(2, 5))
+    message = refused(titled(FILMS), renamed(2, 5))
     assert (
         "got 2 ids with two titles, such as 'Film 2' and 'Other 2' for 3; " in message
     )
     assert "for 3; compare models" in message
-    assert match(titled(), titled(2, 5), "right", partial=True).before.tolist() == [
-        0,
-        1,
-        3,
-        4,
-        6,
-        7,
-        8,
-        9,
-    ]
-    assert len(match(titled(), titled(*range(10)), "right", by_row=True)) == 10
+
+
+def test_a_partial_match_skips_ids_with_two_titles():
+    found = match(titled(FILMS), renamed(2, 5), "right", partial=True)
+    assert found.before.tolist() == [0, 1, 3, 4, 6, 7, 8, 9]
+
+
+def test_titles_do_not_count_if_rows_are_matched_by_number():
+    found = match(titled(FILMS), renamed(*range(10)), "right", by_row=True)
+    assert len(found) == 10
 
 
 def test_rows_without_ids_are_matched_by_names_that_occur_once():

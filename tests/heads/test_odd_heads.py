@@ -88,28 +88,55 @@ def rng(seed=0):
 # --- shifts, equivalents, folding ---
 
 
-def test_a_centred_head_has_a_change_of_log_probabilities_and_a_shift():
-    panel = draw_label_sample(random_head(2, 8, 3, inputs=20), 9, rng())
+@pytest.fixture
+def panel():
+    """Return a sample of the labels of a small head with its inputs."""
+    return draw_label_sample(random_head(2, 8, 3, inputs=20), 9, rng())
+
+
+def measured_centring(panel):
     probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
-    made = centring(panel)
-    sized = HeadProbe(panel, n_pairs=7, n_neighbours=3, n_lists=5, rng=rng()).probe
-    assert (sized.n_pairs, sized.n_neighbours, sized.n_lists) == (7, 3, 5)
-    assert (made.name, made.kind) == ("mean row removed", "centring")
-    found = probe.measure(made)
-    after = panel.model.replace(right=panel.model.right - panel.mean)
-    rows = np.arange(panel.model.n_left)
-    logs = [np.log(model.predictions()) for model in (panel.model, after)]
-    assert found.change == pytest.approx(np.abs(logs[0] - logs[1]).max(), abs=1e-14)
-    assert found.shift == pytest.approx(np.linalg.norm(panel.mean) / panel.median_norm)
-    assert (found.name, found.kind, found.condition_number) == (
-        "mean row removed",
-        "centring",
-        1.0,
-    )
-    assert found.tolerance == pytest.approx(
-        rounding_bound(panel.model, after, 1.0, rows)
-    )
-    assert found.gauge is made.gauge
+    return probe.measure(centring(panel))
+
+
+def without_mean_row(model, panel):
+    return model.replace(right=model.right - panel.mean)
+
+
+def test_a_probe_of_a_head_has_the_sizes_that_were_given(panel):
+    probe = HeadProbe(panel, n_pairs=7, n_neighbours=3, n_lists=5, rng=rng()).probe
+    assert probe.n_pairs == 7
+    assert probe.n_neighbours == 3
+    assert probe.n_lists == 5
+
+
+def test_a_centred_head_is_named_and_has_its_gauge(panel):
+    centred = centring(panel)
+    found = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng()).measure(centred)
+    assert found.name == centred.name == "mean row removed"
+    assert found.kind == centred.kind == "centring"
+    assert found.condition_number == 1.0
+    assert found.gauge is centred.gauge
+
+
+def test_the_change_of_a_centred_head_is_that_of_its_log_probabilities(panel):
+    found = measured_centring(panel)
+    before = np.log(panel.model.predictions())
+    after = np.log(without_mean_row(panel.model, panel).predictions())
+    assert found.change == pytest.approx(np.abs(after - before).max(), abs=1e-14)
+
+
+def test_the_shift_of_a_centred_head_is_counted_in_typical_rows(panel):
+    expected = np.linalg.norm(panel.mean) / panel.median_norm
+    assert measured_centring(panel).shift == pytest.approx(expected)
+
+
+def test_a_centred_head_can_change_by_rounding_only(panel):
+    found = measured_centring(panel)
+    after = without_mean_row(panel.model, panel)
+    inputs = np.arange(panel.model.n_left)
+    expected = rounding_bound(panel.model, after, 1.0, inputs)
+    assert found.tolerance == pytest.approx(expected)
     assert replace(found, change=found.tolerance).ok
     assert not replace(found, change=np.nextafter(found.tolerance, 1)).ok
 

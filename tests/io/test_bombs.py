@@ -89,21 +89,20 @@ def test_archives_are_measured_before_they_are_unpacked(tmp_path, read):
     assert read(tmp_path / "fine.npz") == pytest.approx(1)
 
 
-def test_keras_archives_are_measured_before_they_are_unpacked(tmp_path):
+@pytest.mark.parametrize("large", ["model.weights.h5", "config.json"])
+def test_keras_archives_are_measured_before_they_are_unpacked(tmp_path, large):
+    with h5py.File(tmp_path / "weights.h5", "w") as file:
+        file["W"] = np.eye(9)
+    members = {
+        "model.weights.h5": (tmp_path / "weights.h5").read_bytes(),
+        "config.json": b"{}",
+    }
+    members[large] = bytes(2**25 + 1)
     path = tmp_path / "model.keras"
-    for large in ("model.weights.h5", "config.json"):
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in ("model.weights.h5", "config.json"):
-                if name == large:
-                    archive.writestr(name, bytes(2**25 + 1))
-                elif name == "config.json":
-                    archive.writestr(name, "{}")
-                else:
-                    weights = tmp_path / "weights.h5"
-                    with h5py.File(weights, "w") as file:
-                        file["W"] = np.eye(9)
-                    archive.write(weights, name)
-        refused_at_once(ea.load, path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    refused_at_once(ea.load, path)
 
 
 @pytest.mark.parametrize(

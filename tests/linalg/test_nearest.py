@@ -61,33 +61,43 @@ def test_neighbours_are_the_n_largest_cosines(
     search: tuple[np.ndarray, int, np.ndarray],
 ) -> None:
     x, n, rows = search
-    found = neighbours(as_factors(x, "item factors"), n, rows=rows)
     cosines = cosine_matrix(x)
+    found = neighbours(as_factors(x, "item factors"), n, rows=rows)
     np.testing.assert_array_equal(found.rows, rows)
     assert found.indices.shape == found.cosines.shape == (len(rows), n)
-    for row, listed, values, runner_up in zip(
-        rows, found.indices, found.cosines, found.runner_up, strict=True
-    ):
-        if not x[row].any():
-            assert (listed == -1).all()
-            assert np.isnan(values).all()
-            assert np.isnan(runner_up)
-            continue
-        best = np.sort(cosines[row])[::-1]
-        real = np.isfinite(best[:n])
-        assert len(set(listed[real])) == real.sum()
+    for row, listed, values in zip(rows, found.indices, found.cosines, strict=True):
+        largest = np.sort(cosines[row])[::-1][:n]
+        # Rows of zeros have no cosine and are no neighbours.
+        is_filled = np.isfinite(largest) & x[row].any()
+        assert (listed[~is_filled] == -1).all()
+        assert np.isnan(values[~is_filled]).all()
+
+        listed, values, largest = (
+            listed[is_filled],
+            values[is_filled],
+            largest[is_filled],
+        )
         assert row not in listed
-        np.testing.assert_allclose(values[real], best[:n][real], rtol=0, atol=1e-14)
-        np.testing.assert_allclose(
-            cosines[row, listed[real]], best[:n][real], rtol=0, atol=1e-14
-        )
-        assert (listed[~real] == -1).all()
-        assert np.isnan(values[~real]).all()
-        np.testing.assert_allclose(
-            runner_up, best[n] if n < len(best) else -np.inf, rtol=0, atol=1e-14
-        )
-        assert (np.diff(values[real]) <= 0).all()
-        assert (np.abs(values[real]) <= 1).all()
+        assert len(set(listed)) == len(listed)
+        assert (np.diff(values) <= 0).all()
+        assert (np.abs(values) <= 1).all()
+        np.testing.assert_allclose(values, largest, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(cosines[row, listed], largest, rtol=0, atol=1e-14)
+
+
+@given(searches())
+def test_the_runner_up_is_the_largest_cosine_that_is_not_listed(
+    search: tuple[np.ndarray, int, np.ndarray],
+) -> None:
+    x, n, rows = search
+    cosines = cosine_matrix(x)
+    found = neighbours(as_factors(x, "item factors"), n, rows=rows)
+    for row, runner_up in zip(rows, found.runner_up, strict=True):
+        ordered = [*np.sort(cosines[row])[::-1], -np.inf]
+        if x[row].any():
+            np.testing.assert_allclose(runner_up, ordered[n], rtol=0, atol=1e-14)
+        else:
+            assert np.isnan(runner_up)
 
 
 @given(st.integers(2, 30), st.integers(1, 4), st.data())
