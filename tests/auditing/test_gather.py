@@ -13,20 +13,23 @@ SMALL = random_model(n=9, p=8, k=3)
 ROWS = np.random.default_rng(1).standard_normal((12, 3))
 
 
-def test_what_is_predicted_is_compared_on_the_pairs_and_lists_of_all_other_models():
-    found = gather(
-        SMALL,
-        AuditOptions(n_gauges=1, n_pairs=20, n_lists=7, n_starts=0, n_neighbours=2),
+def test_prediction_cosines_are_compared_on_the_pairs_and_lists_of_all_other_models():
+    options = AuditOptions(
+        n_gauges=1, n_pairs=20, n_lists=7, n_starts=0, n_neighbours=2
     )
-    visited = next(record for _, record in found.visits("right"))
-    beside = found.predicted.for_role("right")
-    assert (beside.n_pairs, beside.top_n, beside.n_lists) == (20, 2, 7)
-    assert beside.pairs is visited.pairs
-    assert beside.lists is visited.lists
+    evidence = gather(SMALL, options)
+    _, movement = next(iter(evidence.visits("right")))
+    predicted = evidence.predicted.for_role("right")
+    assert predicted.n_pairs == 20
+    assert predicted.top_n == 2
+    assert predicted.n_lists == 7
+    assert predicted.pairs is movement.pairs
+    assert predicted.lists is movement.lists
 
 
-def test_one_side_alone_has_no_position_and_is_checked_on_probes():
-    found = gather(FactorModel.from_vectors(ROWS), AuditOptions(n_gauges=1, n_starts=0))
-    assert found.position is None
-    assert {record.n_rows for record in found.drift} == {256}
-    assert found.model.left is None
+def test_one_side_alone_has_no_position_and_is_checked_on_256_probes():
+    model = FactorModel.from_vectors(ROWS)
+    evidence = gather(model, AuditOptions(n_gauges=1, n_starts=0))
+    assert evidence.position is None
+    assert {record.n_rows for record in evidence.drift} == {256}
+    assert evidence.model.left is None

@@ -14,25 +14,31 @@ ROWS = np.random.default_rng(3).standard_normal((30, 3)) + np.eye(3)[0]
 INPUTS = np.random.default_rng(4).standard_normal((50, 3)) * [1, 2, 4]
 
 
-def measured(model, rng=0, **options):
-    known = {"n_neighbours": 5, "max_condition": 3.0}
-    return head_report(model, rng=rng, **known | options)
+@pytest.fixture(scope="module")
+def model():
+    return FactorModel.from_softmax(ROWS, embeddings=INPUTS)
 
 
-def test_what_is_measured_of_a_head_is_computed_again():
-    model = FactorModel.from_softmax(ROWS, embeddings=INPUTS)
-    found = measured(model)
-    norms, mean = np.linalg.norm(ROWS, axis=1), ROWS.mean(axis=0)
-    assert found.model is model
-    assert (found.affine_rank, found.n_panel, found.n_inputs, found.n_zero) == (
-        3,
-        30,
-        50,
-        0,
-    )
-    assert (found.mean_norm, found.median_norm) == (
-        pytest.approx(np.linalg.norm(mean)),
-        pytest.approx(np.median(norms)),
-    )
-    assert found.offset == pytest.approx(np.linalg.norm(mean) / np.median(norms))
-    np.testing.assert_allclose(found.centred.gauge.right_shift, -mean)
+@pytest.fixture(scope="module")
+def report(model):
+    return head_report(model, n_neighbours=5, max_condition=3.0, rng=0)
+
+
+def test_a_report_counts_labels_inputs_and_the_affine_rank(model, report):
+    assert report.model is model
+    assert report.affine_rank == 3
+    assert report.n_panel == 30
+    assert report.n_inputs == 50
+    assert report.n_zero == 0
+
+
+def test_lengths_of_the_mean_row_and_of_the_median_row_are_computed_again(report):
+    mean_length = np.linalg.norm(ROWS.mean(axis=0))
+    median_length = np.median(np.linalg.norm(ROWS, axis=1))
+    assert report.mean_norm == pytest.approx(mean_length)
+    assert report.median_norm == pytest.approx(median_length)
+    assert report.offset == pytest.approx(mean_length / median_length)
+
+
+def test_the_centred_head_is_shifted_by_the_negative_mean_row(report):
+    np.testing.assert_allclose(report.centred.gauge.right_shift, -ROWS.mean(axis=0))

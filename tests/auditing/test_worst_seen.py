@@ -13,8 +13,11 @@ from embaudit.auditing.equivalents import WORST
 from embaudit.movements import movement
 
 
-def with_copies(**options):
-    """Forty items, ten of them copies of others, most of few interactions."""
+def model_with_parallel_items(**options):
+    """Draw 40 items, of which the last ten are twice the first ten.
+
+    Half of the items have one interaction and the others have 90.
+    """
     model = random_model(3, n=50, p=40, k=4, scales=([1.2, 1.1, 1, 0.9], 1))
     rows = np.array(model.right)
     rows[30:] = 2 * rows[:10]
@@ -22,45 +25,64 @@ def with_copies(**options):
 
 
 @pytest.fixture(scope="module")
-def audits():
+def audit_of_two_sides():
+    return ea.audit(model_with_parallel_items(), n_gauges=2)
+
+
+@pytest.fixture(scope="module")
+def audit_of_a_head():
     head = random_model(4, n=None, p=40, k=4, means=(0, 1.0), link="softmax")
-    return {
-        "pair": ea.audit(with_copies(), n_gauges=2),
-        "head": ea.audit(head, n_gauges=2),
-    }
+    return ea.audit(head, n_gauges=2)
 
 
-def found_by_search(audit):
-    return [
-        (one, record) for one, record in audit.evidence.visits() if one.kind == WORST
+@pytest.fixture(params=["audit_of_two_sides", "audit_of_a_head"])
+def audit(request):
+    """Return each of the two audits in turn."""
+    return request.getfixturevalue(request.param)
+
+
+def names_of_worst_models(audit):
+    """Return the names of the equivalent models that the attacks found."""
+    equivalents = audit.evidence.equivalents
+    return [equivalent.name for equivalent in equivalents if equivalent.kind == WORST]
+
+
+def test_the_worst_gauges_for_cosines_and_lists_of_two_sides_are_visited(
+    audit_of_two_sides,
+):
+    assert names_of_worst_models(audit_of_two_sides) == [
+        "worst found for item cosines",
+        "worst found for item lists",
     ]
 
 
-def test_worst_gauges_are_visited_like_all_equal_models(audits):
-    names = {
-        "pair": ["worst found for item cosines", "worst found for item lists"],
-        "head": [
-            "worst found for item cosines",
-            "worst found for item lists",
-            "worst found for item cosines, with a shift",
-        ],
-    }
-    for name, audit in audits.items():
-        evidence = audit.evidence
-        assert [one.name for one in evidence.equivalents if one.kind == WORST] == names[
-            name
-        ]
-        assert (
-            len(evidence.drift) == len(evidence.equivalents) == len(evidence.movement)
+def test_the_worst_gauges_of_a_head_include_one_with_a_shift(audit_of_a_head):
+    assert names_of_worst_models(audit_of_a_head) == [
+        "worst found for item cosines",
+        "worst found for item lists",
+        "worst found for item cosines, with a shift",
+    ]
+
+
+def test_the_worst_models_are_checked_and_measured_like_all_equivalent_models(audit):
+    evidence = audit.evidence
+    assert len(evidence.drift) == len(evidence.equivalents)
+    assert len(evidence.movement) == len(evidence.equivalents)
+    assert evidence.predictions_hold
+
+
+def test_the_movement_of_a_worst_model_is_that_of_its_gauge(audit):
+    evidence = audit.evidence
+    gauges = [attack.gauge for attack in evidence.limits.attacks]
+    for equivalent, record in evidence.visits():
+        if equivalent.kind != WORST:
+            continue
+        (gauge,) = (gauge for gauge in gauges if gauge is equivalent.gauge)
+        expected = movement(
+            evidence.model,
+            gauge.act(evidence.model),
+            role=record.role,
+            n_neighbours=10,
         )
-        assert evidence.predictions_hold
-        for one, record in found_by_search(audit):
-            attack = next(a for a in evidence.limits.attacks if a.gauge is one.gauge)
-            again = movement(
-                evidence.model,
-                attack.gauge.act(evidence.model),
-                role=record.role,
-                n_neighbours=10,
-            )
-            assert record.mean_abs == pytest.approx(again.mean_abs, rel=1e-9)
-            assert record.n_pairs == again.n_pairs
+        assert record.mean_abs == pytest.approx(expected.mean_abs, rel=1e-9)
+        assert record.n_pairs == expected.n_pairs
