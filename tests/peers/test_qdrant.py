@@ -290,7 +290,7 @@ def test_collections_of_a_client_are_named_by_the_keyword(
 def test_an_empty_collection(client: Any) -> None:
     params = models.VectorParams(size=6, distance=models.Distance.DOT)
     client.create_collection("items", vectors_config=params)
-    with pytest.raises(InputError, match="with vectors; got none in 0 points"):
+    with pytest.raises(InputError, match="with vectors; got no vectors in 0 points"):
         read(client)
 
 

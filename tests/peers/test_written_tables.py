@@ -227,7 +227,7 @@ def test_a_write_that_stops_leaves_nothing_and_the_old_table(
         for name, row in before.items():
             np.testing.assert_array_equal(row, after[name])
     else:
-        with pytest.raises(InputError, match=r"must be a (table|folder|file) of"):
+        with pytest.raises(InputError, match=r"must be a (table|store with a table)"):
             read(table)
 
 
@@ -253,7 +253,7 @@ def test_models_that_a_table_cannot_hold(table: str) -> None:
     head = ea.FactorModel.from_softmax(ITEMS)
     with pytest.raises(InputError, match="can record the softmax link"):
         fix(head, "centred").write(table)
-    with pytest.raises(InputError, match=r"must be a (table|folder|file) of"):
+    with pytest.raises(InputError, match=r"must be a (table|store with a table)"):
         read(table)
 
 
