@@ -34,8 +34,6 @@ from embaudit.errors import must_be
 if TYPE_CHECKING:
     import pandas as pd
 
-SMALLEST = float(np.finfo(np.float64).tiny)
-"""Smallest positive number of full precision, which replaces a gap of 0 as divisor."""
 MAX_LISTED = 1_000
 """Largest number of blocks in a record; those of the largest gaps are kept."""
 
@@ -377,8 +375,10 @@ class BlockCosines(PlottableResult):
         limit = as_count(limit, "limit", least=0)
         order = largest_first(self.gaps, TIE)
         total = float(self.gaps.sum())
-        # Without a gap all shares are 0.
-        shares = self.gaps[order] / max(total, SMALLEST)
+        # Gaps of rounding have no shares.
+        shares = np.zeros(len(order))
+        if total > NO_GAP:
+            shares = self.gaps[order] / total
         running_shares = np.cumsum(shares)
         if share is None:
             needed = len(order)

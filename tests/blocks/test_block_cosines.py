@@ -230,3 +230,11 @@ def test_two_rows_are_cut_into_dimensions_that_add_up_to_their_cosine() -> None:
     grouped = block_cosines(x, y, ["popularity", "taste", "taste"])
     assert grouped.names == ["popularity", "taste"]
     np.testing.assert_allclose(grouped.contributions, [0.9, 0.0], atol=1e-15)
+
+
+def test_blocks_of_equal_vectors_share_no_gap():
+    """The global cosine is 1 up to rounding, so no block explains a part of a gap."""
+    x = np.random.default_rng(0).normal(size=(5, 7))
+    gaps = block_cosines(x, x).largest_gaps(share=None)
+    assert (gaps["gap_share"] == 0).all()
+    assert len(gaps) == 5
