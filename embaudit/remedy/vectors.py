@@ -447,6 +447,7 @@ class Remedy(Result):
             )
         draft = self._in_file(path)[0]
         for role in self.roles:
+            self._require_rows(role)
             self._require_room_for_ids(role, path, draft)
         if is_table:
             options = save_table(draft, path, self.metric, force=force)
@@ -460,6 +461,22 @@ class Remedy(Result):
         save(draft, target, force=force)
         self.verify(target)
         return target
+
+    def _require_rows(self, role: SideName) -> None:
+        """Raise InputError if every row has no direction, so that none is written."""
+        kept = self._kept(role)
+        if kept is None or len(kept) > 0:
+            return
+        title = self.model.title(role)
+        remedy = ""
+        if self.kind == "centred":
+            remedy = "the mean row was subtracted, which leaves nothing of equal rows"
+        raise must_be(
+            f"{self.kind} vectors",
+            f"those of at least one {title} with a direction",
+            f"{counted(len(self.empty[role]), title)} without one",
+            remedy,
+        )
 
     def _require_room_for_ids(
         self, role: SideName, target: AnyPath, draft: Draft

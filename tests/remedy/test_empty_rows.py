@@ -131,3 +131,12 @@ def test_nothing_is_said_where_every_row_has_a_direction() -> None:
     remedy = ea.fix(ea.FactorModel.from_user_item(USERS, ITEMS))
     assert remedy.vectors().shape == (9, 3)
     assert "direction" not in remedy.explain()
+
+
+@pytest.mark.parametrize("rows", [np.ones((5, 3)), np.zeros((5, 3)), [[1.0, 2.0]]])
+def test_vectors_without_any_direction_are_not_written(rows, tmp_path: Path) -> None:
+    remedy = ea.fix(ea.FactorModel.from_vectors(rows), as_="centred")
+    for name in ("v.npz", "v.npy", "v.parquet"):
+        with pytest.raises(ea.InputError, match="at least one item with a direction"):
+            remedy.write(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
