@@ -324,6 +324,10 @@ class Threshold(PlottableResult):
                 + (", except those labelled related." if self.labelled else ".")
                 + " If rows come in groups, such as parts of one text, name the groups."
             )
+        elif self.n_left_out == 0:
+            texts.append(
+                "All pairs count as unrelated, because no two rows are of one group."
+            )
         else:
             texts.append(
                 f"{counted(self.n_left_out, 'pair')} of one group do not count as "

@@ -785,3 +785,9 @@ def test_unknown_ids_are_refused_or_skipped(pairs):
     found = threshold(table(texts(), ids=ids), pairs=named, partial=True)
     assert found.labelled.n_unknown == 1
     assert "Skipped: 1 row had an unknown id" in found.explain()
+
+
+def test_groups_of_one_row_each_leave_all_pairs_unrelated():
+    found = threshold(table(texts()), groups=np.arange(300))
+    assert found.n_left_out == 0
+    assert "All pairs count as unrelated, because no two rows" in found.explain()
