@@ -254,7 +254,7 @@ def _places(ids: NDArray[Any] | None, n_rows: int, original: Side) -> Indices:
         if n_rows != len(original):
             raise must_be(
                 "a copy",
-                f"one of the {counted(len(original), 'row')} of the original",
+                f"of the {counted(len(original), 'row')} of the original",
                 counted(n_rows, "row"),
                 "give both ids, or leave out the same rows",
             )
@@ -278,7 +278,7 @@ def _places(ids: NDArray[Any] | None, n_rows: int, original: Side) -> Indices:
     if len(missing):
         raise must_be(
             "a copy",
-            "one of all rows of the original",
+            "of all rows of the original",
             f"no row with the id {str(original_ids[missing[0]])!r}",
             "leave out the same rows in both",
         )

@@ -800,7 +800,7 @@ def test_the_same_seed_gives_the_same_numbers():
         ("first:24", "the columns of first:24 must be an integer from 1 to 23"),
         ("pca:99", "the columns of pca:99 must be an integer from 1 to 23"),
         ([], "copies must be names of formats, or copies; got none"),
-        (np.ones((5, 24)), "a copy must be one of the 240 rows of the original"),
+        (np.ones((5, 24)), "a copy must be of the 240 rows of the original"),
         (np.ones((240, 24), dtype=np.uint8), "signs packed by numpy.packbits, 3 bytes"),
         (
             {"codes": np.ones((240, 24), dtype=np.int8), "scale": np.ones(7)},
