@@ -176,6 +176,8 @@ def _require_relations(
         got = "both"
     elif truth and not items:
         got = "--truth without --items"
+    elif items and not interactions and not truth:
+        got = "--items without --truth"
     elif not truth and not interactions:
         got = "neither"
     else:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Penalty = StrEnum("Penalty", [("PRODUCT", "product"), ("FACTORS", "factors")])
 """The two objectives of the Netflix paper."""
+N_COMPONENTS = 50
+"""Number of latent dimensions if none is typed."""
 Header = StrEnum("Header", [("AUTO", "auto"), ("YES", "yes"), ("NO", "no")])
 """Choices for a first line that names the columns."""
 
@@ -84,7 +86,12 @@ def fit(
             "Netflix paper) or on each factor (Eq. 2)."
         ),
     ],
-    n_components: Annotated[int, Option(help="Number of latent dimensions.")] = 50,
+    n_components: Annotated[
+        int,
+        Option(
+            help="Number of latent dimensions, at most the fewer of users and items."
+        ),
+    ] = N_COMPONENTS,
     alpha: Annotated[float, Option(help="Strength of the penalty.")] = 1.0,
     split: Annotated[
         Text,
@@ -144,10 +151,11 @@ def fit(
         # A matrix has no more singular values than its shorter side has rows.
         most = min(data.matrix.shape)
         if not 1 <= n_components <= most:
+            got = str(n_components)
+            if n_components == N_COMPONENTS:
+                got = f"{n_components}, the default"
             raise must_be(
-                "n_components",
-                f"from 1 to {most}, the fewer of users and items",
-                n_components,
+                "n_components", f"from 1 to {most}, the fewer of users and items", got
             )
         with Workers(jobs).at_work(quiet=quiet):
             estimator = _estimator(objective, n_components, alpha, split, rng).fit(

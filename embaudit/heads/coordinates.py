@@ -17,7 +17,7 @@ import numpy as np
 from embaudit.core.checked import Flags, Floats, Indices, Matrix, Vector, frozen
 from embaudit.core.parallel import parallel_map, row_blocks
 from embaudit.core.tolerances import EQUAL_ROWS, TIE
-from embaudit.errors import InputError, Parameter, Sentence, must_be
+from embaudit.errors import InputError, Option, Parameter, Sentence, must_be
 from embaudit.linalg.duplicates import equal_representatives
 from embaudit.linalg.moments import Moments, moments
 from embaudit.linalg.rows import float64_blocks, row_norms, unit_rows
@@ -36,7 +36,7 @@ def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: the model must be a softmax head for probe inputs; got
-    one with identity link; make it with from_softmax.
+    one with identity link; read it with kind='head'.
     """
     require_model(model)
     if model.link.name != "softmax":
@@ -44,7 +44,7 @@ def require_softmax(model: FactorModel, purpose: str | Parameter) -> None:
             "the model",
             Sentence("a softmax head for {}", purpose),
             f"one with {model.link.name} link",
-            "make it with from_softmax",
+            Sentence("read it with {}", Option("kind", "head")),
         )
 
 

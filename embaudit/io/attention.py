@@ -367,6 +367,13 @@ def _opened(source: object) -> tuple[Readable, Config, str]:
                 Sentence("{}, which has neither", File(path)),
                 "save the network with save_pretrained",
             )
+        if path.is_file() and not path.name.endswith((".safetensors", ".json")):
+            raise must_be(
+                "the input",
+                "a folder of a checkpoint, or its .safetensors file",
+                File(path),
+                "save the network with save_pretrained",
+            )
         checkpoint = Safetensors(path)
         return checkpoint, read_config(checkpoint.path.parent), str(path)
     network = unwrapped(source)

@@ -41,6 +41,9 @@ CHECKPOINTS = (
 """Suffixes of checkpoints, which hold the arrays of a network, such as the table of its
 tokens. Other files hold the outputs of a network.
 """
+LEFT_NAME = Option("left_name", placeholder="WORD")
+RIGHT_NAME = Option("right_name", placeholder="WORD")
+"""Options for the noun for a row of a side."""
 TEMPERATURES = ("logit_scale", "logit_bias", "temperature", "log_temperature", "tau")
 """Names of numbers next to two tables that say that training used a temperature."""
 UNNORMALISED = "modules.json, whose encoder does not normalise its vectors"
@@ -55,6 +58,13 @@ def with_rows_named(model: FactorModel, request: Request) -> FactorModel:
         request.right_name or model.title("right"),
     )
     if roles != model.roles:
+        if roles[0] == roles[1] and model.left_side is not None:
+            raise must_be(
+                "the words for the rows of both sides",
+                "different",
+                f"{roles[0]!r} for both",
+                Sentence("give other words as {} and {}", LEFT_NAME, RIGHT_NAME),
+            )
         model = model.replace(roles=roles)
     for role, ids, column, counts in (
         ("left", request.left_ids, request.left_ids_column, request.left_counts),

@@ -442,8 +442,12 @@ def locate(source: Readable) -> Location:
 @contextmanager
 def _naming_errors(location: Location) -> Iterator[None]:
     """Add the name of the file to errors, including those of the system."""
+    name = location.name
+    if location.files and location.path == Path():
+        # Several files of the current folder were named, and "." names none of them.
+        name = ""
     try:
-        with naming(location.name):
+        with naming(name):
             yield
     except OSError as error:
         if location.is_in_memory:

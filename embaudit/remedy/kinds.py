@@ -331,10 +331,7 @@ def _require_omitted(vectors: str, **values: object) -> None:
     for name, value in values.items():
         if value is not None:
             raise InputError(
-                "{} must be omitted if vectors are {}; got {}.",
-                Option(name),
-                vectors,
-                repr(value),
+                "{} must be omitted if vectors are {}.", Option(name), vectors
             )
 
 

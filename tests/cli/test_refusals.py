@@ -18,7 +18,15 @@ REFUSED = {
         ("nowhere.npz", "must be a file that exists; got nowhere.npz"),
         ("films.csv", "choose the columns with --vector FIRST:LAST"),
         ("ratings.csv", "factorize them first: `embaudit fit ratings.csv"),
+        ("items.npy users.npy", "embaudit: files read as one must be tables of one"),
         ("items.npy users.npy", "the other side as --left-file FILE"),
+        ("model.npz twin.npz", "compare models with `embaudit compare`"),
+        ("model.npz --hull", "a softmax head for --hull; got one with identity link"),
+        ("model.npz --attention 0.0", "a folder of a checkpoint, or its .safetensors"),
+        (
+            "model.npz --left-name node --right-name node",
+            "different; got 'node' for both; give other words as --left-name WORD",
+        ),
         ("items.npy --left users.npy", "give a file as --left-file users.npy."),
         ("layers.npz --left users.npy --weight b", "give a file as --left-file users"),
         (
@@ -115,6 +123,7 @@ REFUSED = {
     "evaluate": [
         ("model.npz", "--items with --truth, or --interactions; got neither"),
         ("model.npz --truth kind", "got --truth without --items"),
+        ("model.npz --items films.csv", "got --items without --truth"),
         (
             "model.npz --items films.csv --truth kind --interactions ratings.csv",
             "--items with --truth, or --interactions; got both",
@@ -143,7 +152,11 @@ REFUSED = {
     ],
     "fit": [
         ("none.csv --objective product", "must be a file that exists; got none.csv"),
-        ("empty.csv --objective product", "an empty file"),
+        (
+            "empty.csv --objective product",
+            "embaudit: the input must be a file that is not empty; got empty.csv, an "
+            "empty file.",
+        ),
         ("header.csv --objective product", "rows below its header"),
         ("words.csv --objective product", "must be numbers; got 'good' in line 3"),
         ("missing.csv --objective product", "finite numbers; got nan in line 3"),
@@ -151,6 +164,10 @@ REFUSED = {
         ("one-item.csv --objective product", "at least 2 items; got 1"),
         ("twice.csv --objective product", "merge them with --duplicates sum"),
         ("ratings.csv --objective product --n-components 31", "from 1 to 20"),
+        (
+            "ratings.csv --objective product --n-components 50",
+            "users and items; got 50, the default.",
+        ),
         ("ratings.csv --objective product --n-components 0", "from 1 to 20"),
         ("ratings.csv --objective product --alpha -1", "--alpha must be a finite"),
         ("ratings.csv --objective product --alpha nan", "--alpha must be a finite"),
@@ -177,6 +194,11 @@ REFUSED = {
         ("head.safetensors --norm none --as folded --out f.npz", "without one"),
         ("model.npz --out f.npz --dimensions 9", "--dimensions must be an integer"),
         ("items.npy --out f.npz --as prediction", "add the users with --left"),
+        (
+            "items.npy --out f.npz --align-to users.npy --map-to users.npy",
+            "--align-to must be omitted if vectors are mapped into the space of "
+            "another encoder.",
+        ),
         (
             "items.npy --left-file users.npy --as right-whitened --out f.parquet",
             "must be those of one side",
@@ -273,6 +295,7 @@ def test_a_refusal_names_the_mistake_in_one_sentence_and_writes_nothing(
     result = embaudit(*words)
     *_, last = result.err.splitlines()
     assert result.code == 2
+    assert not last.endswith("..")
     assert last.startswith(("embaudit: ", "Error: "))
     assert part in last
     assert result.out == ""

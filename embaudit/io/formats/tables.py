@@ -172,6 +172,10 @@ def open_vectors(path: Path, files: tuple[Path, ...] = ()) -> TableFile:
                 Option("bias_file", placeholder="FILE"),
                 Option("left_file", placeholder="FILE"),
             )
+        elif len(kinds) == 1:
+            remedy = Sentence(
+                "give one model, or compare models with `embaudit compare`"
+            )
         raise must_be(what, "tables of one kind: Parquet, Arrow or CSV", got, remedy)
     if kinds <= {*SUFFIXES}:
         return TableFile.from_arrow(ArrowTable.open(path, files))
