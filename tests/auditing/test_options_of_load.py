@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 import embaudit as ea
+from embaudit.io import OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,3 +50,8 @@ def test_an_audit_reads_what_load_reads(
     found = audited.to_dict()
     for part in ("model", "drift", "answer"):
         assert found[part] == expected[part]
+    assert audited.fingerprint == expected["input"]["fingerprint"]
+
+
+def test_every_option_of_load_is_a_keyword_of_audit() -> None:
+    assert set(OPTIONS) <= set(signature(ea.audit).parameters)
