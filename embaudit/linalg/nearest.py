@@ -566,7 +566,7 @@ def neighbours(
             "x",
             "a matrix of real numbers",
             f"{type(x).__name__}",
-            "np.asarray makes one of rows",
+            "convert rows with np.asarray",
         )
     if len(x) < 2:
         raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
@@ -577,7 +577,7 @@ def neighbours(
         if len(first) != len(x):
             raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
     if not len(queries):
-        raise must_be("rows", "at least one row number", "none")
+        raise must_be("rows", "at least one row number", "an empty list")
     found = [
         _with_ties_in_order(x, queries[batch], n + 1, first, first_tied)
         for batch in row_blocks(len(queries), x.shape[1])

@@ -164,7 +164,7 @@ def pairs_or_all(
             "pairs",
             f"specified if there are more than {MAX_PAIRS_BY_DEFAULT:,}",
             f"None for {count:,}",
-            "pass row numbers (m, 2), or see movement and range_summary, which sample",
+            "pass row numbers (m, 2), or use movement and range_summary, which sample",
         )
     return all_pairs(n_rows, n_second)
 

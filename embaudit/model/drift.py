@@ -279,9 +279,9 @@ def require_same_rows(before: FactorModel, after: FactorModel) -> None:
     if sizes[0] != sizes[1]:
         raise must_be(
             "the model after",
-            f"of {sizes[0]} rows, as the one before",
-            sizes[1],
-            "compare joins others",
+            f"a model of {sizes[0]} rows, like the model before",
+            f"{sizes[1]} rows",
+            "use compare, which matches rows by ids",
         )
 
 
@@ -316,8 +316,8 @@ def drift(
     >>> drift(model, model.take(right=np.array([0])), condition_number=3.0)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the model after must be of [1, 2] rows, as the one
-    before; got [1, 1]; compare joins others.
+    embaudit.errors.InputError: the model after must be a model of [1, 2] rows, like the
+    model before; got [1, 1] rows; use compare, which matches rows by ids.
     """
     require_same_rows(before, after)
     sample = DriftSample.draw(before, as_generator(rng))

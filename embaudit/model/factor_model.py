@@ -48,9 +48,9 @@ def _require_nothing_of(title: str, fields: dict[str, Any]) -> None:
         if value is not None:
             raise must_be(
                 f"{title} {field}",
-                f"given beside {title} factors",
+                f"given with {title} factors",
                 f"no {title} factors",
-                "leave it out",
+                "omit it",
             )
 
 
@@ -58,7 +58,9 @@ def _require_one_length(left: Side, right: Side) -> None:
     """Raise InputError unless both sides have the same number of columns."""
     if left.shape[1] == right.shape[1]:
         return
-    remedy = Sentence("a bias column kept on one side only has to be passed as a bias")
+    remedy = Sentence(
+        "if one side has a bias as an additional column, pass this column as a bias"
+    )
     for name, side, other in (("right", right, left), ("left", left, right)):
         if side.shape[0] == other.shape[1]:
             # The transpose of this side would fit.
@@ -122,9 +124,9 @@ def _require_one_table(
         if is_given:
             raise must_be(
                 f"a model compared by {link.comparison_words}",
-                "one table of rows alone",
+                "a single table of rows",
                 got,
-                "leave one of them out",
+                "omit one of them",
             )
 
 

@@ -155,7 +155,7 @@ def require_fit(norm: FinalNorm, link: Link, width: int) -> None:
     if not norm.fits(link, width):
         raise must_be(
             "final_norm",
-            f"that of a softmax head of {norm.width} dimensions that keeps the lengths "
-            "of its rows",
-            f"{link.name} link and {width} dimensions",
+            f"given with a softmax head of {norm.width} dimensions that keeps the "
+            "lengths of its rows",
+            f"a model with {link.name} link and {width} dimensions",
         )

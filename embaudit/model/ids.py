@@ -113,7 +113,7 @@ def require_one_kind(
             what,
             "of one kind on both sides",
             got,
-            Sentence("give both the same ids, or {}", otherwise),
+            Sentence("give both sides the same ids, or {}", otherwise),
         )
 
 
@@ -134,7 +134,7 @@ def require_most(
     """
     if not partial and n_matched < LEAST_SHARE * n_rows:
         remedy = Sentence(
-            "check the ids, or go on with those that match with {}",
+            "check the ids, or keep only the rows that match with {}",
             Option("partial", True),
         )
         raise must_be(
@@ -155,13 +155,17 @@ def require_lengths(
     >>> require_lengths(3, 4, ("the model", "movies.csv"), what="items")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: items joined by row must be as many on both sides; got 3
+    embaudit.errors.InputError: the number of items joined by row must be the same on
+    both sides; got 3
     in the model and 4 in ...
     """
     if first != second:
         got = f"{first:,} in {names[0]} and {second:,} in {names[1]}"
         raise must_be(
-            f"{what} joined by row", "as many on both sides", got, "join them by id"
+            f"the number of {what} joined by row",
+            "the same on both sides",
+            got,
+            "join them by id",
         )
 
 

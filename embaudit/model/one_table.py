@@ -17,7 +17,7 @@ def require_two_sides(model: FactorModel, purpose: str) -> None:
         remedy = "use them as they are: its predictions fix their cosines"
         if model.link.measures_distances:
             remedy = "compare them by distance, as they are"
-        raise must_be(f"a model for {purpose}", "one of two sides", got, remedy)
+        raise must_be(f"a model for {purpose}", "a model of two sides", got, remedy)
 
 
 def with_comparison(model: FactorModel, compared: Comparison | None) -> FactorModel:
@@ -47,7 +47,7 @@ def with_comparison(model: FactorModel, compared: Comparison | None) -> FactorMo
         remedy = Sentence("read it with {}", Option("kind", "vectors"))
         raise must_be(
             "rows to compare with each other",
-            "those of one table of vectors",
+            "the rows of one table of vectors",
             got,
             remedy,
         )
@@ -80,7 +80,7 @@ def _require_ball(model: FactorModel) -> None:
             "rows of the Poincaré ball",
             "shorter than 1",
             f"a length of {longest:.3g}",
-            "map other coordinates of hyperbolic space into the ball",
+            "convert other coordinates of hyperbolic space to the ball",
         )
 
 

@@ -58,8 +58,8 @@ def require_ordinary_size(model: FactorModel) -> None:
     >>> require_ordinary_size(FactorModel.from_vectors([[1e200]]))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: the longest of the item factors must be between 1e-100
-    and 1e+100 long in float64; ...
+    embaudit.errors.InputError: the longest row of the item factors must be between
+    1e-100 and 1e+100 long in float64; ...
     """
     for role in model.sides:
         side = model.side(role)
@@ -69,10 +69,10 @@ def require_ordinary_size(model: FactorModel) -> None:
         largest = float(side.norms.max())
         if largest and not low <= largest <= high:
             raise must_be(
-                f"the longest of the {side.title} factors",
+                f"the longest row of the {side.title} factors",
                 f"between {low:g} and {high:g} long in {side.dtype}",
                 f"{largest:.2g}",
-                "multiply them by a constant, which changes no cosine",
+                "multiply the factors by a constant, which changes no cosine",
             )
         if side.bias is not None and np.abs(side.bias).max() > LARGEST_MAGNITUDE:
             raise must_be(

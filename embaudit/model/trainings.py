@@ -427,14 +427,14 @@ def find_training(name: str) -> Training:
     >>> find_training("clib")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: objective must be a word of
-    `embaudit explain objectives`; got 'clib'; the nearest ones are 'clip' (cosine of
-    left with right, over a temperature).
+    embaudit.errors.InputError: objective must be a name that
+    `embaudit explain objectives` lists; got 'clib'; the nearest names are 'clip'
+    (cosine of left with right, over a temperature).
     >>> find_training("als")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: objective must be a word of
-    `embaudit explain objectives`; got 'als'; the nearest ones are 'implicit-als'
+    embaudit.errors.InputError: objective must be a name that
+    `embaudit explain objectives` lists; got 'als'; the nearest names are 'implicit-als'
     (user · item); 'lenskit-als' (user · item); 'spark-als' (user · item); 'als-wr'
     (user · item).
     """
@@ -456,11 +456,14 @@ def _unknown(name: object) -> InputError:
     nearest = "; ".join(
         f"{word!r} ({_BY_WORD[word].predictions})" for word in words[:n_words]
     )
-    remedy = "it lists them all"
+    remedy = "run this command for all names"
     if nearest:
-        remedy = f"the nearest ones are {nearest}"
+        remedy = f"the nearest names are {nearest}"
     return must_be(
-        "objective", "a word of `embaudit explain objectives`", repr(name), remedy
+        "objective",
+        "a name that `embaudit explain objectives` lists",
+        repr(name),
+        remedy,
     )
 
 
@@ -531,8 +534,8 @@ def require_agreement(
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: link must be cosine for the objective clip (cosine of
-    left with right, over a temperature); got 'identity'; add link='cosine', or leave
-    the objective out.
+    left with right, over a temperature); got 'identity'; add link='cosine', or omit
+    the objective.
     """
     if name is None:
         return
@@ -545,9 +548,9 @@ def require_agreement(
     if training.compared in ("distance", "hyperbolic") and sides > 1:
         raise must_be(
             "objective",
-            "one of dot products or cosines for a model of two sides",
+            "an objective of dot products or cosines for a model of two sides",
             f"{name!r} ({training.predictions})",
-            Sentence("read one table alone, with {}", Option("kind", "vectors")),
+            Sentence("read a single table with {}", Option("kind", "vectors")),
         )
     law = OBJECTIVES.get(name)
     if training.allows(link) and (law is None or sides <= law.sides):
@@ -565,15 +568,13 @@ def _other_link(word: str, training: Training, link: Link) -> InputError:
             "compared",
             f"{training.compared or 'omitted'} {declared}",
             repr(link.compares),
-            "leave one of them out",
+            "omit one of them",
         )
     return must_be(
         "link",
         f"{' or '.join(training.links)} {declared}",
         repr(link.name),
-        Sentence(
-            "add {}, or leave the objective out", Option("link", training.links[0])
-        ),
+        Sentence("add {}, or omit the objective", Option("link", training.links[0])),
     )
 
 
@@ -592,7 +593,7 @@ def _other_objective(law: Objective, link: Link) -> InputError:
     usual = ", ".join(other.name for other in usual_objectives(link))
     remedy = f"choose link {' or '.join(law.links)} for it"
     if law.sides == 1:
-        remedy = "it is for vectors of one side"
+        remedy = "this objective is for vectors of one side"
     return must_be(
         "objective",
         f"one of {usual} for a model with {link.name} link",

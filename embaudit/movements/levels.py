@@ -310,7 +310,7 @@ def unrelated_pairs(
         least = 3 - len(sides)
         if len(directed) < least:
             raise must_be(
-                f"the {side.title}s with a direction",
+                f"the number of {side.title}s with a nonzero row",
                 f"at least {least} to form a pair",
                 len(directed),
             )
@@ -329,9 +329,9 @@ def unrelated_pairs(
     if space.total == 0:
         raise must_be(
             "groups",
-            "such that some rows are of different groups",
+            "labels that differ between some rows",
             "all rows in one group",
-            "choose labels that tell related rows from others",
+            "choose labels by which some rows are unrelated",
         )
     return space
 
@@ -342,7 +342,7 @@ def _groups_of_both(groups: Any, n_left: int, n_right: int) -> list[list[str]]:
     if len(both) != 2:
         raise must_be(
             "groups",
-            "two lists for pairs of both sides: of the left and of the right rows",
+            "two lists for pairs of both sides, for the left and the right rows",
             len(both),
         )
     left, right = both

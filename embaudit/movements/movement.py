@@ -520,9 +520,8 @@ def movement(
     >>> movement(model.take(right=np.array([0])), model.take(right=np.array([0])))
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: rows of which cosines are compared must be two or more
-    that have a direction in both models; got fewer right rows; take others, or a role
-    that has some.
+    embaudit.errors.InputError: the number of right rows to compare that are nonzero in
+    both models must be at least 2; got fewer rows; choose other rows or another role.
     """
     require_same_rows(before, after)
     as_count(n_pairs, "n_pairs", most=MOST_COUNT)
@@ -532,10 +531,10 @@ def movement(
     common = directed_in(before, after_rows)
     if not pairs.n_pairs(common):
         raise must_be(
-            "rows of which cosines are compared",
-            "two or more that have a direction in both models",
-            f"fewer {pairs} rows",
-            "take others, or a role that has some",
+            f"the number of {pairs} rows to compare that are nonzero in both models",
+            "at least 2",
+            "fewer rows",
+            "choose other rows or another role",
         )
     probe = MovementProbe(
         common, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng

@@ -441,7 +441,9 @@ def audit_attention(
     rows = project_inputs(found, drawn_inputs)
     for name in ("queries", "keys", "values", "outputs"):
         if np.count_nonzero(row_norms(getattr(rows, name))) < 2:
-            raise must_be(f"the {name}", "two or more that are not zero", "fewer")
+            raise must_be(
+                f"the {name}", "at least two nonzero rows", "fewer nonzero rows"
+            )
     gauge = draw_gauge(
         freedom,
         max_condition=max_condition,

@@ -587,7 +587,8 @@ def compare_lora(
             "the adapters",
             "adapters of one base model, with modules in common",
             f"{listed(list(one), NAMED)} and {listed(list(other), NAMED)}",
-            "save both with the same tool, so that modules have the same names",
+            "save both adapters with the same tool, so that modules have the same "
+            "names",
         )
     found = [
         _similarity(one[name], other[name])

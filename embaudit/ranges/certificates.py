@@ -292,7 +292,7 @@ def certified_neighbours(
                 "group",
                 "an Affine or a Translation",
                 repr(group),
-                "linear gauges need no group",
+                "omit the group for linear gauges",
             )
         require_gauges_of(model, group)
         max_shift = group.max_shift if role == group.side else 0.0

@@ -231,7 +231,9 @@ class CosineRange(Result):
         else:
             goal, is_attained = self.upper[pair], self.upper_attained[pair]
         if np.isnan(goal):
-            raise InputError(f"pair {pair} has no range: one of its rows is zero.")
+            raise InputError(
+                f"pair {pair} has no range, because one of its rows is zero."
+            )
         solver = range_solver_for(self.group, self.role, self.pairs.shape[1])
         x, y = self._rows_of(pair)
         # An end that is attained is reached up to rounding.
@@ -241,7 +243,7 @@ class CosineRange(Result):
         if not missed <= tol:
             raise InputError(
                 f"no gauge was found within {tol:g} of the {end} end of pair {pair}; "
-                f"the best one misses it by {missed:.1e}."
+                f"the best gauge misses it by {missed:.1e}, so choose a larger tol."
             )
         return gauge
 
@@ -329,10 +331,10 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
     # no gauge of the set attains.
     raise must_be(
         "group",
-        "a set whose range is known: Affine, Diagonal, GeneralLinear, Orthogonal "
-        "or Translation",
+        "a set of gauges whose range can be computed: Affine, Diagonal, "
+        "GeneralLinear, Orthogonal or Translation",
         repr(group),
-        "the range of a set that includes it is a bound",
+        "the range of a larger set is a bound",
     )
 
 
@@ -343,7 +345,7 @@ def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
             "group",
             "a GaugeGroup",
             repr(group),
-            "for instance GeneralLinear(model.rank, max_condition=2)",
+            "for example GeneralLinear(model.rank, max_condition=2)",
         )
     if group.rank != model.rank:
         raise InputError(
@@ -353,9 +355,9 @@ def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
     level = group.preserves_in(model)
     if level < model.predicts:
         raise EquivalenceError(
-            f"the gauges of {group} must preserve the {model.predicts.title} this "
-            f"model predicts; got {level.title}, so its cosines would be those of "
-            "another model."
+            f"the gauges of {group} must preserve the {model.predicts.title} that this "
+            f"model predicts; got gauges that preserve {level.title}, so the new "
+            "cosines would belong to a model with other predictions."
         )
 
 

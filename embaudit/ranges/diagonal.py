@@ -140,13 +140,13 @@ def gauge_from_weights(weights: Floats, side: SideName) -> Gauge:
     >>> gauge_from_weights(np.array([1e-320, 1e308]), "left")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: no float64 gauge comes that close to this end; ask for
+    embaudit.errors.InputError: no gauge in float64 comes that close to this end; choose
     a larger tol.
     """
     roots = np.sqrt(weights)
     if not roots.min() > roots.max() / np.finfo(np.float64).max:
         raise InputError(
-            "no float64 gauge comes that close to this end; ask for a larger tol."
+            "no gauge in float64 comes that close to this end; choose a larger tol."
         )
     # The largest scale is the inverse of the smallest one.
     scales = roots / np.sqrt(roots.max()) / np.sqrt(roots.min())

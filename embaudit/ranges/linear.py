@@ -115,8 +115,8 @@ def stretch(bisector: Floats, normal: Floats, factor: float, side: SideName) -> 
     if not k * EPS < factor < 1 / (k * EPS):
         condition = max(factor, 1 / factor)
         raise InputError(
-            f"no float64 gauge has the condition {condition:.1e} this end asks for; "
-            "ask for a larger tol."
+            f"no gauge in float64 has the condition number {condition:.1e} that this "
+            "end needs; choose a larger tol."
         )
     # The first two columns of Q are the bisector and the normal, up to signs.
     axes = np.linalg.qr(np.column_stack([bisector, normal]), mode="complete").Q

@@ -369,7 +369,7 @@ def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
         shapes = f"{first.shape}, {second.shape} and {goal.shape}"
         raise must_be(
             "a, b and target",
-            "as many rows of one length, and cosines",
+            "arrays with the same number of rows: vectors of one length, and cosines",
             f"shapes {shapes}",
         ) from error
     table = (math.prod(shape), first.shape[-1])

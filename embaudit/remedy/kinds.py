@@ -347,7 +347,7 @@ def _mapped(
             "the side that is mapped into another space",
             f"the {model.title('right')}s",
             f"the {model.title('left')}s",
-            Sentence("leave {} out", Option("role")),
+            Sentence("omit {}", Option("role")),
         )
     found = replace(found, chosen=kind)
     matrix = found.final[found.used.kind].forward
@@ -374,8 +374,8 @@ def _rotated(model: FactorModel, role: SideName | str | None, *, unit: bool) -> 
     if model.final_norm is not None:
         raise must_be(
             "vectors to rotate",
-            "those of a model without a final norm, which has axes of its own",
-            "a head behind a norm",
+            "vectors of a model without a final norm, which has axes of its own",
+            "a head with a final norm",
             Sentence("fold the norm in with {}", Option("as_", "folded")),
         )
     axes = principal_axes(model.factors(roles[-1]))
@@ -473,7 +473,7 @@ def _folded(
             f"{kind} vectors",
             f"all dimensions of the {model.title('right')}s",
             got,
-            "leave it out",
+            "omit this option",
         )
     require_norm(model, norm)
     form = Convention("folded", norm.gain)
@@ -502,10 +502,13 @@ def _unknown_norm(model: FactorModel, kind: str) -> InputError:
     got = "no head"
     remedy = Sentence("use {}", Option("as_", other_kind))
     if model.link.name == "softmax":
-        got = "a head without one"
+        got = "a head without a known norm"
         remedy = Sentence("read it with {}, or {}", Option("norm"), remedy)
     return must_be(
-        f"{kind} vectors", "those of a head whose final norm is known", got, remedy
+        f"{kind} vectors",
+        "vectors of a head whose final norm is known",
+        got,
+        remedy,
     )
 
 
@@ -591,8 +594,8 @@ def _of_equal_length(
     require_both_sides(model, "vectors of equal length")
     if "right" in model.link.unit_sides:
         raise EquivalenceError(
-            "vectors of equal length must hold scores; got a model that divides the {} "
-            "rows by their lengths; index its rows by cosine.",
+            "vectors of equal length must preserve scores; got a model that divides "
+            "the {} rows by their lengths; index its rows by cosine.",
             model.title("right"),
         )
     bias = bias_of(model)
@@ -632,7 +635,7 @@ def _require_products(model: FactorModel) -> None:
     if model.link.measures_distances:
         raise must_be(
             "a model to fix",
-            "one of dot products or cosines",
+            "a model of dot products or cosines",
             f"rows compared by {model.link.comparison_words}",
             "use the rows as they are, and rank by distance",
         )
@@ -644,7 +647,9 @@ def _require_no_lengths(
     """Raise InputError if unit vectors are requested but predictions need lengths."""
     if kind == EQUAL_LENGTH:
         raise must_be(
-            "unit", "omitted for vectors of equal length, which have one already", True
+            "unit",
+            "omitted for vectors of equal length, which have length 1 already",
+            True,
         )
     if model.compared == "dot":
         raise must_be(
@@ -681,15 +686,15 @@ def _require_scores(model: FactorModel, kind: str) -> None:
     """Refuse the gauges of a model that predicts cosines."""
     if model.link.name == "unknown" and kind != "prediction":
         raise EquivalenceError(
-            "a model of rows of length 1 must say whether dot products or cosines were "
-            "trained; got neither; read it with {} or {}.",
+            "a model whose rows have length 1 must declare whether dot products or "
+            "cosines were trained; got neither; read it with {} or {}.",
             Option("link", "identity"),
             Option("objective", "cosine"),
         )
     if model.predicts is Equivalence.COSINES and kind != "prediction":
         raise EquivalenceError(
-            "a model that predicts cosines must keep its lengths and angles; "
-            "got as {}; use {}.",
+            "vectors of a model that predicts cosines must keep its lengths and "
+            "angles; got the kind {}, which changes them; use {}.",
             repr(kind),
             Option("as_", "prediction"),
         )

@@ -441,7 +441,7 @@ class Remedy(Result):
         if len(self.roles) > 1 and (is_table or plain_suffix(Path(path)) != ".npz"):
             raise must_be(
                 f"vectors written as a {kind_of_output(path)}",
-                "those of one side",
+                "the vectors of one side",
                 " and ".join(self._title(role) for role in self.roles),
                 Sentence("choose one side with {}, or write .npz", Option("role")),
             )
@@ -493,8 +493,8 @@ class Remedy(Result):
         count = counted(len(self.empty[role]), self.model.title(role))
         raise must_be(
             "the output",
-            f"a file that can record ids, since {count} without direction would be "
-            "left out",
+            f"a file that can record ids, because {count} without a direction would be "
+            "skipped",
             f"a {kind_of_output(target)}",
             Sentence(
                 "write .npz or .parquet, or keep all rows with {}",
@@ -612,8 +612,8 @@ def _require_same(
     tolerance = 8 * precision * np.abs(wanted).max()
     if stored.shape != wanted.shape or np.abs(stored - wanted).max() > tolerance:
         raise InputError(
-            "{} must hold the vectors that were written; the vectors read back are "
-            "others; write it again.",
+            "{} must hold the vectors that were written; the vectors that were read "
+            "back differ; write it again.",
             File(path),
         )
 

@@ -170,7 +170,7 @@ class Display(ABC):
 
             if not isinstance(ax, Axes):
                 raise must_be(
-                    "ax", "Axes of matplotlib", repr(ax), "None makes new ones"
+                    "ax", "Axes of matplotlib", repr(ax), "None makes new Axes"
                 )
             if ax.figure.get_layout_engine() is None:
                 # Names of rows reach into the axes beside, unless these make room.

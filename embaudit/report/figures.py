@@ -389,7 +389,8 @@ class CertifiedCurveDisplay(TableDisplay):
         if not by_role or role not in (None, *by_role):
             raise must_be(
                 "role",
-                "one of " + (", ".join(by_role) or "those with certified lists (none)"),
+                "a role with certified lists: "
+                + (", ".join(by_role) or "the audit has no such role"),
                 repr(role),
             )
         # The side that the answer speaks of, or the first with certified lists where
@@ -716,7 +717,7 @@ class PredictionDisplay(TableDisplay):
         if len(rows) < 2:
             title = f"{model.title(side)} factors"
             raise must_be(
-                title, "two rows or more with a direction", counted(len(rows), "row")
+                title, "two or more nonzero rows", counted(len(rows), "nonzero row")
             )
         pairs = rows[draw_pairs(len(rows), size, rng=as_generator(rng))]
         model = in_span(model)

@@ -157,7 +157,7 @@ def select_rows(
     if len(rows) < 2:
         raise must_be(
             f"{side.title} factors",
-            "two rows or more to show",
+            "two or more rows to show",
             counted(len(rows), "row"),
         )
     if labels is None:
@@ -370,9 +370,9 @@ class HeatmapDisplay(Display):
         if place is None:
             raise must_be(
                 "ax",
-                "Axes of a grid, whose place panels can share",
-                "free ones",
-                "plt.subplots() makes some",
+                "Axes of a grid, whose place the panels can share",
+                "Axes outside of a grid",
+                "make Axes with plt.subplots()",
             )
         # These axes only hold the place, which is divided again: a strip for the title
         # above, and a panel for each model.

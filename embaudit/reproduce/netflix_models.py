@@ -166,8 +166,8 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
     is_within = same_cluster[above_diagonal]
     values = cosines[above_diagonal]
     if is_within.all() or not is_within.any():
-        allowed = "at least two, one of them with two items"
-        raise must_be("clusters", allowed, f"{len(np.unique(clusters))} in all")
+        allowed = "at least two clusters, and one cluster with at least two items"
+        raise must_be("clusters", allowed, f"{len(np.unique(clusters))} clusters")
     without_self = cosines.copy()
     np.fill_diagonal(without_self, -np.inf)
     nearest = TopK(p, N_NEIGHBOURS).add(without_self).columns

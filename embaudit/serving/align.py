@@ -458,7 +458,7 @@ def _require_same_sides(old: FactorModel, new: FactorModel) -> None:
         ]
         raise must_be(
             "the model to align",
-            f"one of {needed}, as the other model is",
+            f"a model of {needed}, like the other model",
             got,
             "read both models with the same sides",
         )
@@ -497,9 +497,9 @@ def _side(
     """
     if not np.isfinite(angles).any():
         raise must_be(
-            f"the shared {new.title(found.role)}s",
-            "rows with a direction in both models",
-            "zeros",
+            f"the rows of the shared {new.title(found.role)}s",
+            "nonzero in both models",
+            "rows of zeros",
         )
     mean_before = None
     if before is not None:

@@ -702,7 +702,7 @@ def compare_copies(
     rows = side.directed
     if len(rows) < 3:
         raise must_be(
-            f"the {title}s that have a direction",
+            f"the number of {title}s with a nonzero row",
             "at least 3",
             len(rows),
             "rows of zeros do not count",
@@ -754,8 +754,8 @@ def _named(copies: object) -> Iterable[tuple[str, object]]:
     if not given:
         raise must_be(
             "copies",
-            "names of formats, or copies",
-            "none",
+            "names of formats, or copies of the vectors",
+            "an empty list",
             'for example copies=["int8", "float16"]',
         )
     return given
@@ -800,7 +800,7 @@ def _unit_queries(queries: object, side: Side) -> Floats | None:
     if given.rows.shape[1] != width:
         raise must_be(
             "queries",
-            f"vectors of {counted(width, 'column')}, as the original has",
+            f"vectors of {counted(width, 'column')}, like the original",
             counted(given.rows.shape[1], "column"),
         )
     rows = given.directed

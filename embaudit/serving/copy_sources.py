@@ -164,7 +164,7 @@ def _decoded(
     if ids is not None and ids.shape != (len(codes),):
         raise must_be(
             "the ids of codes",
-            f"one per row of codes, of shape ({len(codes)},)",
+            f"a list of one id per row of codes, of shape ({len(codes)},)",
             f"shape {ids.shape}",
         )
     width = original.rows.shape[1]
@@ -256,7 +256,7 @@ def _places(ids: NDArray[Any] | None, n_rows: int, original: Side) -> Indices:
                 "a copy",
                 f"of the {counted(len(original), 'row')} of the original",
                 counted(n_rows, "row"),
-                "give both ids, or leave out the same rows",
+                "give both ids, or skip the same rows in both",
             )
         return np.arange(n_rows)
     original_ids = np.asarray(original.ids).astype(str)
@@ -280,7 +280,7 @@ def _places(ids: NDArray[Any] | None, n_rows: int, original: Side) -> Indices:
             "a copy",
             "of all rows of the original",
             f"no row with the id {str(original_ids[missing[0]])!r}",
-            "leave out the same rows in both",
+            "skip the same rows in both",
         )
     return np.asarray(places)
 

@@ -404,14 +404,18 @@ def nearly_equal(
     as_count(n_lists, "n_lists")
     views = prediction_views(model)
     if views is None:
-        raise InputError("the scores of a model must not all be 0; these are.")
+        raise InputError(
+            "at least one score of the model must differ from 0; all scores "
+            "are 0; check "
+            "the input."
+        )
     view = views[role]
     lengths = row_norms(view)
     representatives = _predicted_alike(view, representatives_of(model, role))
     eligible = without_copies(np.flatnonzero(lengths > 0), representatives)
     if len(eligible) < 3:
         raise must_be(
-            f"the {model.title(role)}s with scores that differ",
+            f"the number of {model.title(role)}s with different scores",
             "at least 3",
             len(eligible),
             "rows of zeros and duplicates do not count",
@@ -659,7 +663,7 @@ def score_noise(model: FactorModel, ratings: AnyPath) -> float:
     if model.predicts is not Equivalence.SCORES:
         raise must_be(
             "the predictions of a model whose noise is estimated from ratings",
-            "ratings, which are the scores themselves",
+            "ratings, so that scores can be compared with ratings",
             model.predicts.title,
             "give the standard deviation of a score as a number",
         )
@@ -667,8 +671,8 @@ def score_noise(model: FactorModel, ratings: AnyPath) -> float:
     if interactions.columns[2] is None:
         raise must_be(
             f"the table {ratings}",
-            "of users, items and ratings",
-            "without a column of ratings",
+            "a table of users, items and ratings",
+            "no column of ratings",
             "give the standard deviation of a score as a number",
         )
     users = places_of(interactions.user_ids, _ids_of(model, "left"))
@@ -679,7 +683,7 @@ def score_noise(model: FactorModel, ratings: AnyPath) -> float:
     n_known = int(np.count_nonzero(is_known))
     if n_known < MIN_HELD_OUT:
         raise must_be(
-            f"the ratings in {ratings} of users and items of the model",
+            f"the number of ratings in {ratings} of users and items of the model",
             f"at least {MIN_HELD_OUT}",
             n_known,
             "check that the table and the model have the same ids",
@@ -693,7 +697,7 @@ def _ids_of(model: FactorModel, role: SideName) -> NDArray[Any]:
     if ids is None:
         raise must_be(
             f"the {model.title(role)}s",
-            "rows with ids, to be found in the table of ratings",
+            "rows with ids, so that they can be found in the table of ratings",
             "rows without ids",
             "give the standard deviation of a score as a number",
         )

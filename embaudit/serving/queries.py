@@ -834,8 +834,8 @@ def measure_reach(
         rows = np.intersect1d(rows, searched)
     if len(rows) < 2:
         raise must_be(
-            f"the {side.title}s that lists can hold",
-            "at least 2 different rows",
+            f"the number of different {side.title}s that lists can hold",
+            "at least 2",
             len(rows),
         )
     n = list_length(n_neighbours, len(rows))

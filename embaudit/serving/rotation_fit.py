@@ -191,8 +191,8 @@ def fit_rotation(
     if n_sources > n_targets:
         raise must_be(
             "the model to align",
-            f"one of at most {n_targets} dimensions, as the other model has",
-            n_sources,
+            f"a model of at most {n_targets} dimensions, like the other model",
+            f"{n_sources} dimensions",
             "align the other model with this one, or train with as many dimensions",
         )
     halves = {
@@ -313,9 +313,9 @@ def _n_directions(sums: list[Moments]) -> int:
 def _too_few_directions(got: int, needed: int) -> InputError:
     """Return the error for shared rows that leave some directions open."""
     return must_be(
-        "the rows that both models hold",
+        "the rows in both models",
         f"enough to span the {needed} dimensions of the model to align",
-        f"rows of {got} dimensions",
+        f"rows that span {got} dimensions",
         "share more rows, or train both models on the same data",
     )
 

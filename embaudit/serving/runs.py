@@ -639,7 +639,7 @@ def stable_neighbours(
     title = models[0].title(side)
     if len(eligible) < MIN_ROWS:
         raise must_be(
-            f"the shared {title}s that have different directions in all runs",
+            f"the number of shared {title}s with different directions in all runs",
             f"at least {MIN_ROWS}",
             len(eligible),
             "rows of zeros and duplicates do not count",
@@ -692,7 +692,7 @@ def _side_of_lists(models: list[FactorModel], role: SideName | str) -> SideName:
         if model.sides != models[0].sides:
             raise must_be(
                 f"run {number}",
-                f"a model of {_titles_of_sides(models[0])}, as run 1 is",
+                f"a model of {_titles_of_sides(models[0])}, like run 1",
                 f"a model of {_titles_of_sides(model)}",
                 "read all runs with the same sides",
             )
@@ -725,16 +725,16 @@ def _shared_rows(
                 if len(models) == 2:
                     raise
                 raise InputError(
-                    "run 1 is the first model here and run {} the second: {}",
-                    number,
+                    "{} The first model is run 1 and the second model is run {}.",
                     error.sentence,
+                    number,
                 ) from error
             matches.append(pairs)
         # Each match is in the order of the first run, so its rows there are sorted.
         common = reduce(np.intersect1d, [pairs.before for pairs in matches])
         if len(common) < MIN_SHARED:
             raise must_be(
-                f"the {first.title(role)}s that all runs hold",
+                f"the number of {first.title(role)}s in all runs",
                 f"at least {MIN_SHARED}",
                 len(common),
                 "compare runs of the same data",
@@ -764,7 +764,7 @@ def _compared_rows(model: FactorModel, role: SideName, run: int) -> Rows:
         return model.factors(role)
     views = prediction_views(model)
     if views is None:
-        raise must_be(f"the scores of run {run}", "not all 0", "zeros")
+        raise must_be(f"the scores of run {run}", "not all 0", "scores that are all 0")
     return views[role]
 
 

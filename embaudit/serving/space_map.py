@@ -603,8 +603,8 @@ def space_map(
     )
     if len(usable) < FEWEST_ROWS:
         raise must_be(
-            f"the {title}s that both encoders hold",
-            f"at least {FEWEST_ROWS} different ones with a direction in both",
+            f"the number of different {title}s with a nonzero row in both encoders",
+            f"at least {FEWEST_ROWS}",
             len(usable),
             f"embed more {title}s with both encoders",
         )

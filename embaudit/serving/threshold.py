@@ -162,7 +162,10 @@ def threshold(
     unrelated = UnrelatedScores.draw(model, role, space, draw, related)
     if len(unrelated) < 2:
         raise must_be(
-            "the unrelated pairs", "at least 2", len(unrelated), "give more rows"
+            "the number of unrelated pairs",
+            "at least 2",
+            len(unrelated),
+            "give more rows",
         )
     by_level = unrelated.threshold_at(level)
     labelled = None
@@ -256,7 +259,7 @@ def _checked_scoring(scoring: Scoring | None, *, has_labels: bool) -> Scoring:
     require_one_of(scoring, "scoring", get_args(Scoring))
     if not has_labels:
         raise InputError(
-            "{} must be omitted without {}, the labelled pairs that choose a "
+            "{} must be omitted unless {} is given, the labelled pairs that choose a "
             "threshold.",
             Parameter("scoring"),
             Parameter("pairs"),
@@ -273,7 +276,8 @@ def _checked_by(by: By | None, *, is_carried: bool, has_labels: bool) -> By:
     require_one_of(by, "by", get_args(By))
     if not is_carried:
         raise InputError(
-            "{} must be omitted without {}, the model that a threshold is carried to.",
+            "{} must be omitted unless {} is given, the model that a threshold is "
+            "carried to.",
             Parameter("by"),
             Parameter("to"),
         )
@@ -350,7 +354,8 @@ def _require_both_labels(scores: LabelledScores, title: str) -> None:
         n_queries = scores.n_queries_with(is_kind)
         if n_queries < FEWEST_QUERIES:
             raise must_be(
-                f"the {title}s in the first column that have a pair labelled {label}",
+                f"the number of {title}s in the first column with a pair labelled "
+                f"{label}",
                 f"at least {FEWEST_QUERIES}",
                 n_queries,
                 f"label pairs of more {title}s, because one half of them chooses the "
@@ -381,7 +386,7 @@ def _carried(
     has_scores = ~np.isnan(old_scores) & ~np.isnan(new_scores)
     if np.count_nonzero(has_scores) < 2:
         raise must_be(
-            "the unrelated pairs whose rows are in both models",
+            "the number of unrelated pairs whose rows are in both models",
             "at least 2",
             int(np.count_nonzero(has_scores)),
         )

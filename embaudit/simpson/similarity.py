@@ -84,8 +84,8 @@ def similarity_reversal(
     v = v[has_direction]
     names, codes = np.unique(labels[has_direction].astype(str), return_inverse=True)
     if len(names) < 2:
-        allowed = "at least two among the items that have a direction"
-        raise must_be("clusters", allowed, len(names))
+        allowed = "at least two clusters among the items with a nonzero row"
+        raise must_be("clusters", allowed, counted(len(names), "cluster"))
 
     # Sums over the pairs within each cluster, and over the pairs across clusters.
     within = [_pair_sums(u[codes == c], v[codes == c]) for c in range(len(names))]
@@ -159,6 +159,6 @@ def _require_spread(sums: pd.DataFrame) -> None:
     if pooled["sxx"].item() == 0 or pooled["syy"].item() == 0:
         raise must_be(
             "the cosines of both structures",
-            "of some spread",
-            "equal ones over all pairs",
+            "different for some pairs",
+            "equal cosines of all pairs",
         )

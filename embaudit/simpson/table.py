@@ -124,8 +124,8 @@ def simpson(
     _require_different_columns(x, y, counts, columns)
     table = read_frame(frame, (x, y, counts)).rename(columns=str)
     if len(table) == 0:
-        got = "a header only" if len(table.columns) else "nothing"
-        raise must_be("the table", "one with rows", got)
+        got = "a header only" if len(table.columns) else "an empty table"
+        raise must_be("the table", "a table with rows", got)
     if counts is not None:
         table = _repeat_rows(table, counts)
 
@@ -208,7 +208,7 @@ def _column(table: pd.DataFrame, column: str, role: str) -> pd.Series[Any]:
         raise must_be(role, allowed, repr(column))
     if names.count(column) > 1:
         got = f"several columns {column!r}"
-        raise must_be(role, "a column of a unique name", got, "rename them")
+        raise must_be(role, "a column with a unique name", got, "rename these columns")
     return table[column]
 
 
@@ -221,7 +221,7 @@ def _repeat_rows(table: pd.DataFrame, counts: str) -> pd.DataFrame:
     is_whole = np.isfinite(numbers) & (numbers == np.round(numbers))
     is_count = is_whole & (numbers >= 0)
     if not is_count.all():
-        got = f"column {counts!r} with others"
+        got = f"other values in column {counts!r}"
         raise must_be("counts", "whole numbers >= 0", got)
     total = numbers.sum()
     if not 0 < total <= MOST_ROWS:
@@ -249,7 +249,7 @@ def _as_numbers(
         codes, categories = _category_codes(series, label)
         if len(categories) != 2:
             got = f"{len(categories)} categories"
-            raise must_be(label, "numeric or of two categories", got)
+            raise must_be(label, "a column of numbers or of two categories", got)
         values = np.where(codes >= 0, codes.astype(np.float64), np.nan)
         name = f"{column}={categories[1]}"
         notes = [f"{column}: {categories[0]} counts as 0, {categories[1]} as 1"]
@@ -258,12 +258,12 @@ def _as_numbers(
         repair = "repair those rows or mark them missing"
         raise must_be(label, "finite", "infinity", repair)
     if len(present) == 0 or np.ptp(present) == 0:
-        got = "one value only" if len(present) else "no value"
+        got = "a single value" if len(present) else "no value"
         raise must_be(label, "a column that varies", got)
     size = float(np.abs(present).max())
     if not SMALLEST_MAGNITUDE <= size <= LARGEST_MAGNITUDE:
-        allowed = "between 1e-100 and 1e100 at its largest"
-        raise must_be(label, allowed, f"{size:g}", "take another unit")
+        allowed = "a column whose largest number is between 1e-100 and 1e100"
+        raise must_be(label, allowed, f"{size:g}", "choose another unit")
     return values, name, notes
 
 
@@ -297,4 +297,4 @@ def _group_codes(keys: pd.DataFrame) -> tuple[NDArray[np.intp], list[str]]:
 def _cells_error(series: pd.Series[Any], label: str) -> InputError:
     """Return the error for a column of lists or other objects."""
     got = f"cells such as {series.iloc[0]!r}"
-    return must_be(label, "of plain values", got, "tables hold one value per cell")
+    return must_be(label, "a column of plain values", got, "write one value per cell")

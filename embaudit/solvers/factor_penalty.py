@@ -124,7 +124,7 @@ class FactorPenaltyMF(LinearEmbedding):
                 "alpha",
                 f"below the largest singular value of X, σ₁ = {sigma[0]:.6g}",
                 self.alpha,
-                "every factor would be zero: choose a smaller one",
+                "choose a smaller alpha, because all factors would be zero",
             )
         scales_b = np.sqrt(np.maximum(sigma - self.alpha, 0.0))
         scales_a = np.zeros_like(sigma)

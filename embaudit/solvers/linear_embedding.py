@@ -138,7 +138,7 @@ class LinearEmbedding(
         >>> mf.fit(np.zeros((3, 3)))
         Traceback (most recent call last):
             ...
-        embaudit.errors.InputError: X must be a matrix with an entry other than 0; got
+        embaudit.errors.InputError: X must be a matrix with a nonzero entry; got
         zeros only.
         """
         rows = self._validated(X, reset=True)
@@ -147,13 +147,13 @@ class LinearEmbedding(
                 "X",
                 "users × items with at least 2 users (rows)",
                 "1 sample",
-                "add the other users' rows",
+                "add the rows of other users",
             )
         self._require_parameters(*rows.shape)
         svd = truncated_svd(rows, self.n_components, rng=self._generator())
         largest = float(svd.singular_values[0])
         if largest == 0:
-            raise must_be("X", "a matrix with an entry other than 0", "zeros only")
+            raise must_be("X", "a matrix with a nonzero entry", "zeros only")
         sigma: Floats = np.array(svd.singular_values, dtype=np.float64)
         # Directions that X does not have would be scaled by 1/σ of rounding.
         is_rounding = sigma <= zero_below(rows.shape, largest)

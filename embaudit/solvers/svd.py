@@ -255,9 +255,7 @@ def _scaled_for_float32(X: Interactions) -> tuple[Interactions, float]:
     entries = X.data if is_sparse(X) else X
     largest = float(max(entries.max(initial=0), -entries.min(initial=0)))
     if not np.isfinite(largest):
-        raise must_be(
-            "X", "finite", "entries that are not", "repair or drop their rows"
-        )
+        raise must_be("X", "finite", "nan or infinity", "repair or drop these rows")
     if largest != 0 and not SMALLEST_MAGNITUDE <= largest <= LARGEST_MAGNITUDE:
         raise must_be(
             "the largest entry of X",
@@ -333,8 +331,8 @@ def truncated_svd(X: Any, k: int, *, rng: RNG = 0) -> TruncatedSVD:
     >>> truncated_svd(np.array([[1.0, np.inf]]), 1)
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: X must be finite; got entries that are not; repair or
-    drop their rows.
+    embaudit.errors.InputError: X must be finite; got nan or infinity; repair or drop
+    these rows.
     """
     rows, scale = _scaled_for_float32(as_interactions(X))
     limit = min(rows.shape)
@@ -363,7 +361,7 @@ def _warn_of_errors(triplets: _Triplets, k: int, floor: float) -> None:
     if np.any((values > floor) & (values < GRAM_RESOLVED * values[0])):
         warnings.warn(
             "the smallest singular values asked for lie below 1e-6 of the largest and "
-            "are not resolved; ask for fewer components.",
+            "are not resolved; choose fewer components.",
             RuntimeWarning,
             stacklevel=3,
         )

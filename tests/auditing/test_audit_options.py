@@ -38,7 +38,8 @@ SWITCHES = [option.name for option in FIELDS if option.default is False]
         ({"soft_cap": -1.0}, "soft_cap must be a positive number; got -1.0; "),
         (
             {"objective": "magic"},
-            "objective must be a word of `embaudit explain objectives`; got 'magic'; ",
+            "objective must be a name that `embaudit explain objectives` "
+            "lists; got 'magic'; ",
         ),
         ({"objective": "clip"}, "link must be cosine for the objective clip "),
         (

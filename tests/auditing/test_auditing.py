@@ -138,8 +138,8 @@ def test_factors_whose_squares_overflow_or_underflow_are_refused(
     with pytest.raises(InputError) as refused:
         audit(vectors_of_size(scale, dtype))
     assert str(refused.value) == (
-        f"the longest of the item factors must be {limits}; got {longest}; multiply "
-        "them by a constant, which changes no cosine."
+        f"the longest row of the item factors must be {limits}; got {longest}; "
+        "multiply the factors by a constant, which changes no cosine."
     )
 
 

@@ -150,12 +150,12 @@ TWO_SIDES = FactorModel.from_user_item(ROWS, BALL)
         (
             TWO_SIDES,
             "transe",
-            "one of dot products or cosines for a model of two sides",
+            "an objective of dot products or cosines for a model of two sides",
         ),
         (
             TWO_SIDES,
             "poincare",
-            "one of dot products or cosines for a model of two sides",
+            "an objective of dot products or cosines for a model of two sides",
         ),
     ],
 )

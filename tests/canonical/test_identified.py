@@ -138,7 +138,7 @@ def test_scores_that_are_all_zero_have_no_prediction_vectors():
 
 def test_prediction_vectors_of_rows_too_long_for_float64_are_refused():
     model = FactorModel.from_user_item(1e200 * np.eye(3), np.eye(3))
-    with pytest.raises(InputError, match="the longest of the user factors must be"):
+    with pytest.raises(InputError, match="the longest row of the user factors must be"):
         prediction_views(model)
 
 

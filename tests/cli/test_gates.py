@@ -161,7 +161,7 @@ def test_a_baseline_without_scores_passes_nothing_unless_allowed(
     typed = split(f"{AUDIT} --baseline base.json".replace("model.npz", release))
     result = embaudit(*typed)
     assert result.code == 2
-    assert "the baseline must be one with scores (score_sample)" in result.err
+    assert "the baseline must be an audit with scores (score_sample)" in result.err
     assert "--allow-missing-scores" in result.err
     allowed = embaudit(*typed, "--allow-missing-scores", "--fail-on", "never")
     assert allowed.code == 0, allowed.err
@@ -219,9 +219,9 @@ def test_scores_that_are_equal_within_each_row_pass_their_own_baseline(embaudit,
         (
             FLAT,
             VARIED,
-            "the baseline must be one with scores (score_sample) that differ",
+            "the baseline must be an audit with scores (score_sample) that differ",
         ),
-        (VARIED, FLAT, "one whose scores differ within some row"),
+        (VARIED, FLAT, "a model whose scores differ within some row"),
     ],
 )
 def test_scores_that_differ_within_rows_in_only_one_model_are_refused(

@@ -58,4 +58,4 @@ def test_too_few_items_are_refused(embaudit):
     np.save("few.npy", np.load("old.npy")[:12])
     result = embaudit("compare", "few.npy", "few.npy", "--paired")
     assert result.code == 2
-    assert "at least 20 different ones with a direction in both; got 12" in result.err
+    assert "a nonzero row in both encoders must be at least 20; got 12" in result.err

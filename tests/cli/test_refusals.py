@@ -81,11 +81,11 @@ REFUSED = {
         ("items.npy --ids two.txt", "a file of 30 item ids, one per row; got 2"),
         ("items.npy --labels two.txt", "a file of 30 item names, one per row; got 2"),
         ("items.npy --right-counts two.txt", "must be numbers; got 'i0' in line 1"),
-        ("items.npy --objective normalised", "nearest ones are 'normalised-head'"),
+        ("items.npy --objective normalised", "nearest names are 'normalised-head'"),
         ("head.npz --kind head --objective arcface", "add --link cosine"),
         ("head.npz --kind head --states users.npy", "with --inputs"),
         ("model.npz --fail-on magic", "not one of 'issue', 'tip', 'never'"),
-        ("model.npz --ignore-code EMB999", "`embaudit explain` lists"),
+        ("model.npz --ignore-code EMB999", "listed by `embaudit explain`"),
         ("model.npz --baseline films.csv", "must be the JSON of an audit"),
         ("model.npz --baseline none.json", "must be a file that exists"),
         ("model.npz --out page.pdf", "--out must be a file that ends in .html"),
@@ -191,7 +191,10 @@ REFUSED = {
         ("model.npz --labels films.csv --out films.csv --force", "than the input"),
         ("model.npz --out other.npz", "overwrite it with --force"),
         ("model.npz --out f.npz --as folded", "a head whose final norm is known"),
-        ("head.safetensors --norm none --as folded --out f.npz", "without one"),
+        (
+            "head.safetensors --norm none --as folded --out f.npz",
+            "without a known norm",
+        ),
         ("model.npz --out f.npz --dimensions 9", "--dimensions must be an integer"),
         ("items.npy --out f.npz --as prediction", "add the users with --left"),
         (
@@ -201,7 +204,7 @@ REFUSED = {
         ),
         (
             "items.npy --left-file users.npy --as right-whitened --out f.parquet",
-            "must be those of one side",
+            "must be the vectors of one side",
         ),
     ],
     "formats": [
@@ -251,7 +254,10 @@ REFUSED = {
             "cases.csv --x x --y y --groups ward --min-size 0",
             "--min-size must be an integer from 2",
         ),
-        ("films.csv --x id --y kind --groups title", "numeric or of two categories"),
+        (
+            "films.csv --x id --y kind --groups title",
+            "a column of numbers or of two categories",
+        ),
         (
             "cases.csv --x x --y y --groups ward --n-permutations 0 --fail-on issue",
             "--n-permutations must be 1 or more with --fail-on issue",

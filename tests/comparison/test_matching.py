@@ -106,11 +106,11 @@ def test_row_numbers_do_not_match_ids_of_another_range():
     movies = [*range(1, 16), 50, 60, 70, 80, 90]
     first = (
         "got row numbers 0 to 19 in the first model "
-        "and ids such as 50 in the second model; give both the same ids"
+        "and ids such as 50 in the second model; give both sides the same ids"
     )
     second = (
         "got row numbers 0 to 19 in the second model "
-        "and ids such as 50 in the first model; give both the same ids"
+        "and ids such as 50 in the first model; give both sides the same ids"
     )
     assert first in refused(vectors(20, ids=rows), vectors(20, ids=movies))
     assert second in refused(
@@ -142,7 +142,7 @@ def test_less_than_half_of_the_rows_in_common_is_refused_without_partial():
     assert len(match(one, half, "right")) == 10
     assert len(match(one, less, "right", partial=True)) == 9
     assert (
-        "must be found in the other; got 9 of 20; check the ids, or go on with those"
+        "must be found in the other; got 9 of 20; check the ids, or keep only the rows"
         in refused(one, less)
     )
     assert "got 8 of 20;" in refused(one, vectors(20, ids=range(17, 37)))

@@ -245,7 +245,8 @@ def test_rows_whose_products_overflow_or_vanish_are_refused(name, factor, monkey
         monkeypatch.setitem(globals(), "HEAD", ea.FactorModel.from_softmax(long))
         with pytest.raises(
             ea.InputError,
-            match=r"^the longest of the \w+ factors must be between 1e-100 and 1e\+100",
+            match=r"^the longest row of the \w+ factors must be between 1e-100 "
+            r"and 1e\+100",
         ):
             SIDES[name]("right") if name in SIDES else RANDOM[name](3)
 

@@ -176,7 +176,7 @@ def test_a_norm_stays_with_its_rows_and_its_head(tmp_path):
     ):
         with pytest.raises(
             InputError,
-            match="final_norm must be that of a softmax head of 4 dimensions",
+            match="final_norm must be given with a softmax head of 4 dimensions",
         ):
             wrong.replace(final_norm=head.final_norm)
     with pytest.raises(

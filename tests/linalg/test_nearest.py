@@ -232,7 +232,7 @@ def test_the_number_of_neighbours_is_an_integer_below_the_number_of_rows(
 @pytest.mark.parametrize(
     ("rows", "part"),
     [
-        ([], "rows must be at least one row number; got none"),
+        ([], "rows must be at least one row number; got an empty list"),
         ([3], "rows must be row numbers from 0 to 2; got 3"),
         ([-1], "rows must be row numbers from 0 to 2; got -1"),
         ([True, False, True], "convert a mask to row numbers with np.flatnonzero"),

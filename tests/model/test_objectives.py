@@ -124,7 +124,9 @@ def expected_objective(name, before, after):
 
 
 def test_a_number_is_refused_as_an_objective():
-    sentence = "objective must be a word of `embaudit explain objectives`; got 3;"
+    sentence = (
+        "objective must be a name that `embaudit explain objectives` lists; got 3;"
+    )
     with pytest.raises(InputError, match=sentence):
         ea.FactorModel.from_user_item([[1.0]], [[1.0]], objective=3)
 

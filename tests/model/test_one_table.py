@@ -47,7 +47,7 @@ def test_scores_are_products_or_cosines_of_the_rows_with_each_other(by):
 def test_a_model_says_in_english_how_its_rows_are_compared(how, words):
     model = FactorModel.from_vectors([[0.5], [0.25]], compared=how)
     assert repr(model) == f"FactorModel(2 items, 1 dimension, {words}, float64)"
-    with pytest.raises(InputError, match=f"{words} must be one table of rows alone"):
+    with pytest.raises(InputError, match=f"{words} must be a single table of rows"):
         model.replace(offset=1.0)
     with pytest.raises(InputError, match=f"got rows {words}"):
         ea.canonical_form(model)
@@ -146,7 +146,7 @@ def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
     ],
 )
 def test_functions_of_two_sides_refuse_one_table_of_rows(by, function):
-    sentence = f"must be one of two sides; got rows compared by {WORDS[by]}"
+    sentence = f"must be a model of two sides; got rows compared by {WORDS[by]}"
     with pytest.raises(InputError, match=sentence):
         function(TABLES[by])
 
@@ -163,7 +163,7 @@ def test_functions_of_two_sides_refuse_one_table_of_rows(by, function):
 def test_rows_compared_with_each_other_have_no_other_side_bias_or_offset(
     by, field, value, part
 ):
-    sentence = f"compared by {WORDS[by]} must be one table of rows alone; got {part}"
+    sentence = f"compared by {WORDS[by]} must be a single table of rows; got {part}"
     with pytest.raises(InputError, match=sentence):
         TABLES[by].replace(**{field: value})
     whole = FactorModel.from_arrays(**{"left": None, "right": ROWS, field: value})

@@ -151,7 +151,7 @@ def test_pairs_of_one_group_do_not_count(role):
 @pytest.mark.parametrize(
     ("role", "groups", "sentence"),
     [
-        ("right", ["a"] * 30, "groups must be such that some rows are of different"),
+        ("right", ["a"] * 30, "groups must be labels that differ between some"),
         ("right", ["a"] * 3, "groups must be a list of 30 labels, one per row; got 3"),
         ("right", "a" * 30, "groups must be a list, such as"),
         ("cross", ["a"] * 30, "groups must be two lists for pairs of both sides"),

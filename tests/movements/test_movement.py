@@ -268,7 +268,7 @@ def test_movement_refuses_a_side_with_fewer_than_two_directions():
     one = model.replace(right=model.right * (np.arange(30) == 0)[:, None])
     with pytest.raises(
         InputError,
-        match="two or more that have a direction in both models; got fewer right rows",
+        match="the number of right rows to compare that are nonzero in both models",
     ):
         movement(model, one)
 

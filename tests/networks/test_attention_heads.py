@@ -411,7 +411,11 @@ def refused(sentence, *arguments, **options):
             {"states": np.ones((3, 12)), "inputs": np.ones((3, 12))},
             "states must be omitted if inputs is given.",
         ),
-        ((0, 0), {"states": np.zeros((3, 12))}, "the queries must be two or more"),
+        (
+            (0, 0),
+            {"states": np.zeros((3, 12))},
+            "the queries must be at least two nonzero rows",
+        ),
         ((0, 0), {"n_rows": 1}, "n_rows must be"),
         ((0, 0), {"max_condition": 0.5}, "max_condition must be"),
     ],

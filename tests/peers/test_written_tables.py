@@ -248,7 +248,7 @@ def test_a_name_that_the_client_does_not_allow_leaves_no_folder(
 
 
 def test_models_that_a_table_cannot_hold(table: str) -> None:
-    with pytest.raises(InputError, match="must be those of one side"):
+    with pytest.raises(InputError, match="must be the vectors of one side"):
         fix(model(), "balanced").write(table)
     head = ea.FactorModel.from_softmax(ITEMS)
     with pytest.raises(InputError, match="can record the softmax link"):

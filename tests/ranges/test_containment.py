@@ -337,12 +337,27 @@ class ShiftedScales(Affine):
 @pytest.mark.parametrize(
     ("model", "group", "options", "part"),
     [
-        (VECTORS, Translation(3), {}, "must preserve the scores this model predicts"),
-        (COSINES, Diagonal(3), {}, "must preserve the cosines this model predicts"),
+        (
+            VECTORS,
+            Translation(3),
+            {},
+            "must preserve the scores that this model predicts",
+        ),
+        (
+            COSINES,
+            Diagonal(3),
+            {},
+            "must preserve the cosines that this model predicts",
+        ),
         (VECTORS, Diagonal(2), {}, "got 2 for a model of rank 3"),
         (VECTORS, "linear", {}, "group must be a GaugeGroup; got 'linear'"),
-        (VECTORS, FirstColumn(3), {}, "group must be a set whose range is known"),
-        (SOFTMAX, ShiftedScales(3), {}, "group must be a set whose range is known"),
+        (VECTORS, FirstColumn(3), {}, "group must be a set of gauges whose range can"),
+        (
+            SOFTMAX,
+            ShiftedScales(3),
+            {},
+            "group must be a set of gauges whose range can",
+        ),
         (VECTORS, BUDGET, {"pairs": [[0, 1, 2]]}, "got int64 of shape (1, 3)"),
         (VECTORS, BUDGET, {"pairs": [[0, 1], [2]]}, "got rows that differ in length"),
         (VECTORS, BUDGET, {"role": "up"}, "role must be one of"),
@@ -379,14 +394,16 @@ def test_a_witness_refuses_other_pairs_ends_and_tolerances(
 def test_a_pair_with_a_zero_row_has_no_witness() -> None:
     model = FactorModel.from_vectors([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     found = cosine_range(model, BUDGET)
-    with pytest.raises(InputError, match="pair 0 has no range: one of its rows is"):
+    with pytest.raises(
+        InputError, match="pair 0 has no range, because one of its rows is"
+    ):
         found.witness(0, "lower")
 
 
 def test_an_end_that_float64_cannot_come_near_is_refused_not_missed() -> None:
     model = FactorModel.from_vectors([[1.0, 1e-9], [1.0, -1e-9]])
     found = cosine_range(model, GeneralLinear(2), pairs=[[0, 1]])
-    with pytest.raises(InputError, match="no float64 gauge"):
+    with pytest.raises(InputError, match="no gauge in float64"):
         found.witness(0, "lower", tol=1e-30)
 
 

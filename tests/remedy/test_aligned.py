@@ -179,5 +179,5 @@ def test_rows_compared_by_distance_are_refused():
     new = FactorModel.from_vectors(
         TURNED.right, ids=TURNED.right_ids, compared="distance"
     )
-    with pytest.raises(InputError, match="one of dot products or cosines"):
+    with pytest.raises(InputError, match="a model of dot products or cosines"):
         fix(new, align_to=old)

@@ -89,7 +89,7 @@ def test_the_command_fix_writes_folded_heads_with_token_names(embaudit, tmp_path
         "fix", folder, "--as", "folded", "--norm", "none", "--out", "x.safetensors"
     )
     assert result.code == 2
-    assert "must be those of a head whose final norm is known" in result.err
+    assert "must be vectors of a head whose final norm is known" in result.err
     result = embaudit(
         "fix",
         folder,

@@ -271,7 +271,7 @@ def test_model_with_a_link_can_be_read_as_vectors(model_path, link):
 
 
 def test_table_of_vectors_refuses_two_sides(tmp_path):
-    sentence = "those of one side; got users and items; choose one side with role"
+    sentence = "the vectors of one side; got users and items; choose one side with role"
     with pytest.raises(InputError, match=sentence):
         fix(decaying_model(), "balanced").write(tmp_path / "v.parquet")
 
@@ -312,7 +312,7 @@ def test_verify_refuses_a_file_with_another_row(tmp_path, suffix, row):
     rows = model.right.copy()
     rows[row] += 1
     save(model.replace(right=rows), path, force=True)
-    sentence = "must hold the vectors that were written; the vectors read back are"
+    sentence = "must hold the vectors that were written; the vectors that were read"
     with pytest.raises(InputError, match=sentence):
         remedy.verify(path)
 
@@ -323,5 +323,5 @@ def test_verify_refuses_a_file_with_one_number_changed_by_a_millionth(tmp_path):
     rows = np.load(path)
     rows[-1, 0] += 1e-6
     np.save(path, rows)
-    with pytest.raises(InputError, match="the vectors read back are"):
+    with pytest.raises(InputError, match="the vectors that were read"):
         remedy.verify(path)

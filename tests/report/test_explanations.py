@@ -562,7 +562,7 @@ def test_an_audit_begins_with_its_answer_and_lists_its_findings(model, answer):
                 GeneralLinear(2, max_condition=2.0),
                 pairs=[[0, 1]],
             ),
-            "must preserve the cosines this model predicts; got scores",
+            "must preserve the cosines that this model predicts; got gauges that",
         ),
         (
             lambda: ea.compare(balanced_pair(), balanced_pair()),

@@ -104,7 +104,7 @@ def test_a_scatter_needs_two_sides_and_two_rows_with_a_direction():
         ea.plot_prediction_cosines(MODEL, role="cross")
     with pytest.raises(
         ea.InputError,
-        match=r"^item factors must be two rows or more with a direction; got 1 row\.$",
+        match=r"^item factors must be two or more nonzero rows; got 1 nonzero row\.$",
     ):
         PredictionDisplay.from_model(
             ea.FactorModel.from_user_item([[1.0]], [[1.0], [0.0]])
@@ -296,7 +296,8 @@ def test_the_certified_curve_of_an_audit_shows_one_side_with_its_attacks(audit):
         == "top 3 lists of 25 users"
     )
     with pytest.raises(
-        ea.InputError, match=r"^role must be one of right, left; got 'cross'\.$"
+        ea.InputError,
+        match=r"^role must be a role with certified lists: right, left; got 'cross'\.$",
     ):
         audit.plot_certified_curve(role="cross")
 

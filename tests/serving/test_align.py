@@ -536,11 +536,15 @@ HEAD = FactorModel.from_softmax(OLD.right)
         (
             OLD,
             random_model(2, k=6, **NAMED),
-            r"the model to align must be one of at most 5 dimensions, as the other "
-            r"model "
-            r"has; got 6",
+            r"the model to align must be a model of at most 5 dimensions, "
+            r"like the other "
+            r"model; got 6",
         ),
-        (OLD, OLD.replace(left=None, left_ids=None), "must be one of users and items"),
+        (
+            OLD,
+            OLD.replace(left=None, left_ids=None),
+            "must be a model of users and items",
+        ),
         (HEAD, HEAD, "aligned vectors must be computed from the factors"),
         (
             OLD,
@@ -567,7 +571,9 @@ def test_shared_rows_must_span_the_new_rows():
         FactorModel.from_vectors(old, ids=np.arange(7, 47)),
         FactorModel.from_vectors(new, ids=np.arange(39, 79)),
     )
-    sentence = "enough to span the 12 dimensions of the model to align; got rows of 8"
+    sentence = (
+        "enough to span the 12 dimensions of the model to align; got rows that span 8"
+    )
     with pytest.raises(InputError, match=sentence):
         align(*tables, partial=True)
 
@@ -576,7 +582,9 @@ def test_shared_rows_of_both_sides_must_span_the_new_scores():
     whole = random_model(1, n=40, p=40, k=12)
     whole = whole.replace(left_ids=np.arange(40), right_ids=np.arange(40))
     old = whole.take(right=np.arange(9))
-    sentence = "enough to span the 12 dimensions of the model to align; got rows of 9"
+    sentence = (
+        "enough to span the 12 dimensions of the model to align; got rows that span 9"
+    )
     with pytest.raises(InputError, match=sentence):
         align(old, whole)
 

@@ -799,7 +799,7 @@ def test_the_same_seed_gives_the_same_numbers():
         ("first:0", "formats must be names of"),
         ("first:24", "the columns of first:24 must be an integer from 1 to 23"),
         ("pca:99", "the columns of pca:99 must be an integer from 1 to 23"),
-        ([], "copies must be names of formats, or copies; got none"),
+        ([], "copies must be names of formats, or copies of the vectors; got an"),
         (np.ones((5, 24)), "a copy must be of the 240 rows of the original"),
         (np.ones((240, 24), dtype=np.uint8), "signs packed by numpy.packbits, 3 bytes"),
         (
@@ -808,7 +808,8 @@ def test_the_same_seed_gives_the_same_numbers():
         ),
         (
             {"codes": np.ones((240, 24), dtype=np.int8), "ids": np.arange(480)},
-            "the ids of codes must be one per row of codes, of shape (240,); got shape",
+            "the ids of codes must be a list of one id per row of codes, of "
+            "shape (240,); got",
         ),
     ],
 )

@@ -313,13 +313,15 @@ def test_one_side_alone_has_no_scores():
 
 def test_scores_that_are_all_zero_are_refused():
     model = FactorModel.from_user_item(np.eye(3, 2), np.zeros((4, 2)))
-    with pytest.raises(InputError, match="the scores of a model must not all be 0"):
+    with pytest.raises(
+        InputError, match="at least one score of the model must differ from 0"
+    ):
         nearly_equal(model, tolerance=0.05)
 
 
 def test_rows_too_long_for_float64_are_not_refused_as_scores_of_zero():
     model = FactorModel.from_user_item(1e200 * np.eye(3), np.eye(3))
-    with pytest.raises(InputError, match="the longest of the user factors must be"):
+    with pytest.raises(InputError, match="the longest row of the user factors must be"):
         nearly_equal(model, tolerance=0.05)
 
 

@@ -609,7 +609,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "equal rows": (
         lambda: ea.query_reach(np.ones((4, 2)), np.ones((3, 2))),
-        "at least 2 different rows",
+        "lists can hold must be at least 2",
     ),
     "long lists": (
         lambda: ea.query_reach(np.eye(4), np.eye(4), n_neighbours=4),

@@ -591,7 +591,7 @@ def test_float32_rows_keep_their_lists(clusters):
 
 def test_too_few_rows_are_refused(clusters):
     with pytest.raises(
-        InputError, match=r"at least 20 different ones with a direction .*; got 19"
+        InputError, match=r"a nonzero row in both encoders must be at least 20; got 19"
     ):
         space_map(table(clusters[:19]), table(clusters[:19]))
 

@@ -713,18 +713,19 @@ def test_cosines_of_two_sides_are_not_their_scores():
         ({"score": 80}, "score must be a cosine, from -1 to 1; got 80"),
         ({"score": -1.5}, "score must be a cosine, from -1 to 1; got -1.5"),
         ({"scoring": "recall"}, "scoring must be one of"),
-        ({"scoring": "f1"}, "scoring must be omitted without pairs"),
+        ({"scoring": "f1"}, "scoring must be omitted unless pairs is given"),
         (
             {"scoring": "balanced_accuracy"},
-            "scoring must be omitted without pairs, the labelled pairs that choose",
+            "scoring must be omitted unless pairs is given, the labelled "
+            "pairs that choose",
         ),
-        ({"by": "share"}, "by must be omitted without to"),
+        ({"by": "share"}, "by must be omitted unless to is given"),
         ({"to": table(texts()), "by": "error"}, "pairs must be given if a threshold"),
         ({"to": table(texts()), "by": "rank"}, "by must be"),
         ({"role": "cross"}, "users? .*must be"),
         (
             {"groups": ["a"] * 300},
-            "groups must be such that some rows are of different",
+            "groups must be labels that differ between some",
         ),
         ({"groups": TOPICS[:9]}, "groups must be a list of 300 labels"),
         ({"pairs": 3}, "pairs must be a path or a data frame; got int"),

@@ -120,8 +120,13 @@ EYE = np.eye(4)
     ("before", "after", "clusters", "sentence"),
     [
         (EYE, EYE[:3], "aabb", "must have one row per item; got 4, 3 and 4"),
-        (EYE, EYE, "aaaa", "clusters must be at least two among the items"),
-        (EYE, EYE, "aabb", "both structures must be of some spread; got equal ones"),
+        (EYE, EYE, "aaaa", "clusters must be at least two clusters among the items"),
+        (
+            EYE,
+            EYE,
+            "aabb",
+            "both structures must be different for some pairs; got equal cosines",
+        ),
         (EYE[0], EYE, "aabb", "before must be a matrix with at least one row"),
         (EYE, EYE[0], "aabb", "after must be a matrix with at least one row"),
     ],

@@ -434,10 +434,14 @@ LISTS = pd.Series([[1]] * 4)
             {},
             "groups must be columns of at least two groups",
         ),
-        ({**TABLE, "x": [1, 1, 1, 1]}, {}, "must be a column that varies; got one"),
+        (
+            {**TABLE, "x": [1, 1, 1, 1]},
+            {},
+            "must be a column that varies; got a single",
+        ),
         ({**TABLE, "x": [np.nan] * 4}, {}, "a column that varies; got no value"),
         ({**TABLE, "y": [1, 2, 3, np.inf]}, {}, "must be finite; got infinity"),
-        ({**TABLE, "y": [1e101, 0, 1, 2]}, {}, "take another unit"),
+        ({**TABLE, "y": [1e101, 0, 1, 2]}, {}, "choose another unit"),
         ({**TABLE, "x": ["a", "b", "c", "a"]}, {}, "two categories; got 3 categories"),
         ({**TABLE, "x": np.arange(4) * 1j}, {}, "two categories; got 4 categories"),
         (
@@ -453,14 +457,22 @@ LISTS = pd.Series([[1]] * 4)
         ),
         ({**TABLE, "n": [10**9] * 4}, {"counts": "n"}, "from 1 to 10,000,000"),
         (pd.DataFrame({0: [1, 2, 3], "y": [3, 1, 2]}), {"x": 0}, "as text; got 0"),
-        ({"x": [], "y": [], "g": []}, {}, "must be one with rows; got a header only"),
-        (pd.DataFrame(), {}, "must be one with rows; got nothing"),
-        ({**TABLE, "l": LISTS}, {"groups": "l"}, "the grouping 'l' must be of plain"),
-        ({**TABLE, "l": LISTS}, {"x": "l"}, "must be of plain values"),
+        (
+            {"x": [], "y": [], "g": []},
+            {},
+            "must be a table with rows; got a header only",
+        ),
+        (pd.DataFrame(), {}, "must be a table with rows; got an empty"),
+        (
+            {**TABLE, "l": LISTS},
+            {"groups": "l"},
+            "the grouping 'l' must be a column of plain",
+        ),
+        ({**TABLE, "l": LISTS}, {"x": "l"}, "must be a column of plain values"),
         (
             pd.DataFrame(np.arange(16.0).reshape(4, 4) ** 2, columns=list("xygx")),
             {},
-            "got several columns 'x'; rename them",
+            "got several columns 'x'; rename these",
         ),
     ],
 )
@@ -489,7 +501,7 @@ def test_a_file_without_rows_is_refused_even_with_a_column_of_list_views(
         path = PARQUET_WITHOUT_ROWS
     else:
         path = feather_without_rows(tmp_path)
-    with pytest.raises(InputError, match="the table must be one with rows"):
+    with pytest.raises(InputError, match="the table must be a table with rows"):
         ea.simpson(path, "x", "y", "v")
 
 

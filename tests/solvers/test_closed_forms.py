@@ -477,7 +477,7 @@ def test_fitting_needs_two_users_but_embedding_only_one():
         ProductPenaltyMF(1).fit(X[:1])
     assert str(refused.value) == (
         "X must be users × items with at least 2 users (rows); got 1 sample; add the "
-        "other users' rows."
+        "rows of other users."
     )
     with pytest.raises(InputError) as refused:
         mf.inverse_transform(np.ones((4, 3)))

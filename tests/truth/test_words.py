@@ -270,7 +270,7 @@ def test_contradictions_are_refused_in_one_sentence(declared, sentence, tmp_path
         ("sentence_transformer", "'sentence-transformers' (cosine"),
         ("Spark-ALS", "'spark-als' (user · item)"),
         ("implicit", "'implicit-als' (user"),
-        ("xyzzy", "it lists them all"),
+        ("xyzzy", "run this command for all names"),
     ],
 )
 def test_a_wrong_word_gets_the_nearest(word, near):

@@ -51,13 +51,13 @@ def known_code(code: str) -> str:
     >>> known_code("EMB1O4")
     Traceback (most recent call last):
         ...
-    embaudit.errors.InputError: a code must be one that `embaudit explain` lists; got
+    embaudit.errors.InputError: a code must be listed by `embaudit explain`; got
     'EMB1O4'; the nearest one is EMB104.
     """
     if code not in CODES:
         raise must_be(
             "a code",
-            "one that `embaudit explain` lists",
+            "listed by `embaudit explain`",
             repr(code),
             nearest_to(code.upper(), CODES),
         )
@@ -134,7 +134,7 @@ class Baseline:
             raise must_be(
                 "the baseline",
                 "the JSON of an audit",
-                f"{where}, which is none",
+                f"{where}, which is not an audit",
                 remedy,
             ) from error
         return cls(findings, sample, model)
@@ -278,12 +278,13 @@ class Gate:
             return
         before = None if self.baseline is None else self.baseline.sample
         missing = Option("allow_missing_scores", True)
-        go_on = Sentence("write it anew, or go on with {}", missing)
+        go_on = Sentence("write the baseline again, or go on with {}", missing)
         if before is None:
             raise must_be(
                 "the baseline",
-                "one with scores (score_sample) to compare those of this model with",
-                "none",
+                "an audit with scores (score_sample), to compare with the scores of "
+                "this model",
+                "no scores",
                 go_on,
             )
         equal = "scores that are equal within each row"
@@ -292,8 +293,9 @@ class Gate:
         if is_flat_before and not is_flat_now:
             raise must_be(
                 "the baseline",
-                "one with scores (score_sample) that differ within some row, as those "
-                "of this model do",
+                "an audit with scores (score_sample) that differ within some row, "
+                "like the "
+                "scores of this model",
                 equal,
                 go_on,
             )
@@ -301,8 +303,9 @@ class Gate:
             got = "vectors of one side, which have no scores"
         elif is_flat_now and not is_flat_before:
             raise must_be(
-                "a model beside this baseline",
-                "one whose scores differ within some row, as those of the baseline do",
+                "a model to compare with this baseline",
+                "a model whose scores differ within some row, like the scores of the "
+                "baseline",
                 equal,
                 go_on,
             )
@@ -314,12 +317,12 @@ class Gate:
             ]
             got = f"{' and '.join(shared)} in both"
         raise must_be(
-            "a model beside this baseline",
-            "one with scores under the same ids",
+            "a model to compare with this baseline",
+            "a model with scores for the same ids",
             got,
             Sentence(
-                "read sides and ids as for the baseline, write it anew, or go on with "
-                "{}",
+                "read sides and ids as for the baseline, write the baseline again, or "
+                "go on with {}",
                 missing,
             ),
         )

@@ -141,7 +141,7 @@ def test_a_file_that_holds_no_audit_is_refused_as_a_baseline(tmp_path, text):
     file = tmp_path / "a.json"
     file.write_text(text or " ")
     rule = "the baseline must be the JSON of an audit"
-    message = rf"^{rule}; got .*a\.json, which is none; write"
+    message = rf"^{rule}; got .*a\.json, which is not an audit; write"
     with pytest.raises(InputError, match=message):
         Baseline.load(file)
 
@@ -158,7 +158,7 @@ def test_a_baseline_with_a_number_that_is_not_finite_is_refused(tmp_path, number
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"ignore": ["EMB9"]}, "one that `embaudit explain` lists; got 'EMB9'"),
+        ({"ignore": ["EMB9"]}, "listed by `embaudit explain`; got 'EMB9'"),
         ({"ignore": ["emb104"]}, "got 'emb104'; the nearest one is EMB104"),
     ],
 )
