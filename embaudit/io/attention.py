@@ -167,7 +167,7 @@ class AttentionHead:
         """The norm before the attention; None if there is none."""
         if not self.family.norm:
             return None
-        flag = self.family.norm_is_optional
+        flag = self.family.norm_flag
         if flag and self.config.flag(flag) is False:
             return None
         name = f"{self.layer_name}.{self.family.norm}"
@@ -269,15 +269,15 @@ class AttentionHead:
         require_ordinary(states, f"the tensor {self._tokens_name}")
         if family.scaled_by_width:
             states *= np.sqrt(n_columns)
-        if family.multiplier:
+        if family.multiplier_key:
             multiplier = self.config.checked(
-                family.multiplier, "a finite number", is_number
+                family.multiplier_key, "a finite number", is_number
             )
             if multiplier is not None:
                 states *= multiplier
         for name, row in (
             (family.positions, self._first_position),
-            (family.types, 0),
+            (family.segments, 0),
         ):
             if name:
                 states += self._row(f"{self.prefix}{name}.weight", row)
@@ -792,9 +792,10 @@ def _n_rotated(
 ) -> int:
     """Return the number of columns that a rotary embedding turns."""
     values = config.settings
-    if family.rotary == "pairs" and "rotary_dim" in values:
-        number = values["rotary_dim"]
-        if number is None:
+    if family.rotary_columns is not None:
+        if "rotary_dim" not in values:
+            return family.rotary_columns
+        if values["rotary_dim"] is None:
             return width
         return _count(config, ("rotary_dim",))
     share: Any = family.rotary_share

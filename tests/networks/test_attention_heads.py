@@ -535,6 +535,27 @@ def test_checkpoints_are_refused(tmp_path, tensors, sentence):
     refused(sentence, folder_of(tmp_path, LLAMA, tensors), 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("config", "n_planes"),
+    [({"rotary_dim": 8}, 4), ({"rotary_dim": None}, 48), ({}, 32)],
+    ids=["a number", "null", "missing"],
+)
+def test_gpt_j_rotates_64_columns_unless_its_configuration_says_otherwise(
+    tmp_path, config, n_planes
+):
+    """The default of GPTJConfig in transformers is 64; null stands for all columns."""
+    width = 96
+    tensors = {"transformer.wte.weight": np.ones((5, width))}
+    for part in ("q_proj", "k_proj", "v_proj", "out_proj"):
+        tensors[f"transformer.h.0.attn.{part}.weight"] = np.eye(width)
+    tensors["transformer.h.0.ln_1.weight"] = np.ones(width)
+    tensors["transformer.h.0.ln_1.bias"] = np.zeros(width)
+    save_file(tensors, tmp_path / "model.safetensors")
+    settings = {"model_type": "gptj", "n_head": 1, **config}
+    (tmp_path / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert len(read_head(tmp_path, 0, 0).planes) == n_planes
+
+
 def test_a_missing_shard_is_named(tmp_path):
     folder_of(tmp_path, LLAMA)
     tensors = stored_in(tmp_path)

@@ -1,8 +1,8 @@
-"""Where the checkpoint of each architecture keeps the attention of a layer.
+"""Names of the tensors of an attention layer, and its conventions, by architecture.
 
-Names are those of the tensors in a checkpoint, up to a prefix, and conventions are
-those of the networks in transformers. An architecture that is missing here is refused,
-because names of tensors alone do not say how positions enter its scores.
+Names are those of a checkpoint after a prefix, and conventions are those of the
+networks in transformers. An architecture that is missing here is refused, because the
+names of its tensors do not say how positions enter its scores.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from typing import Literal, TypeAlias
 from embaudit.model.final_norm import NormKind
 
 Rotary: TypeAlias = Literal["none", "halves", "pairs"]
-"""Columns that a rotary embedding turns together: none, columns i and i + r/2 of the r
-rotated columns ("halves"), or columns 2i and 2i + 1 ("pairs").
+"""Pairs of columns that a rotary embedding turns together: columns i and i + r/2 of the
+r rotated columns ("halves"), columns 2i and 2i + 1 ("pairs"), or no columns ("none").
 """
 Fused: TypeAlias = Literal["no", "blocks", "heads"]
-"""Whether one matrix holds queries, keys and values: no, one block after another
-("blocks"), or the three of each head next to each other ("heads").
+"""Order of the rows of a matrix that holds queries, keys and values: all queries, then
+all keys, then all values ("blocks"), or the queries, keys and values of one head after
+another ("heads"). "no" if there are three matrices.
 """
 
 
 @dataclass(frozen=True)
 class AttentionFamily:
     """Names and conventions of the attention of one family of networks.
+
+    An empty name stands for a part that the networks do not have.
 
     Examples
     --------
@@ -34,60 +37,83 @@ class AttentionFamily:
     ('blocks', 'none')
     """
 
+    # Names of layers and of their projections.
     layer: str
     """Name of a layer; `{}` stands for its number."""
     query: str
-    """Name of the query projection in a layer; of all three if they are fused."""
+    """Name of the query projection in a layer. If `fused` is not "no", this matrix also
+    holds the keys and the values.
+    """
     output: str
     """Name of the output projection in a layer."""
     tokens: str
     """Name of the token embeddings."""
     key: str = ""
-    """Name of the key projection in a layer; empty if the three are fused."""
+    """Name of the key projection in a layer; empty if it is fused."""
     value: str = ""
-    """Name of the value projection in a layer; empty if the three are fused."""
+    """Name of the value projection in a layer; empty if it is fused."""
+    prefixes: tuple[str, ...] = ("",)
+    """Possible prefixes of all names, the most frequent one first."""
     fused: Fused = "no"
+    """Order of queries, keys and values in one matrix."""
     transposed: bool = False
-    """True if matrices are stored with one row per input, as Conv1D does."""
+    """True if matrices are stored with one row per input, as `Conv1D` does."""
+
+    # Norms.
     norm: str = ""
-    """Name of the norm before the attention of a layer; empty if there is none."""
+    """Name of the norm before the attention of a layer."""
     norm_kind: NormKind = "rms"
-    adds_one: bool = False
-    """True if a stored gain w of an RMSNorm multiplies by 1 + w."""
+    """Kind of this norm."""
+    norm_flag: str = ""
+    """Key of `config.json` whose value is false if no norm precedes the attention.
+    Empty if the family alone decides this.
+    """
     query_norm: str = ""
-    """Name of the RMSNorm of the queries of each head; empty if there is none."""
+    """Name of the RMSNorm of the queries of each head."""
     key_norm: str = ""
-    """Name of the RMSNorm of the keys of each head; empty if there is none."""
+    """Name of the RMSNorm of the keys of each head."""
+    adds_one: bool = False
+    """True if an RMSNorm with the stored gains w multiplies by 1 + w."""
+    epsilon: float | None = None
+    """Number that norms add to mean squares; None if `config.json` holds it."""
+
+    # Rotary embeddings.
     rotary: Rotary = "none"
+    """Pairs of columns that are turned together."""
     rotary_share: float = 1.0
-    """Share of the columns that is rotated, unless `config.json` says another one."""
+    """Share of the columns of a head that is turned, if `config.json` holds none."""
+    rotary_columns: int | None = None
+    """Number of columns that are turned if `config.json` holds no `rotary_dim`. None if
+    the family gives a share instead of a number.
+    """
     skips_rotations: bool = False
-    """True if some layers are without positions, which `config.json` lists."""
+    """True if some layers have no rotary embedding, which `config.json` lists."""
+
+    # Embeddings that enter the first layer.
     positions: str = ""
-    """Name of embeddings of positions that are added to the tokens; empty if none."""
+    """Name of the embeddings of positions, which are added to the tokens."""
     first_position: int = 0
     """Row of the first position in these embeddings."""
     positions_follow_padding: bool = False
-    """True if the first position has the row after that of the padding token."""
-    types: str = ""
-    """Name of embeddings of parts of a text, whose row 0 is added; empty if none."""
+    """True if the row of the first position follows the row with the number of the
+    padding token.
+    """
+    segments: str = ""
+    """Name of the embeddings of segments, such as the first and the second sentence.
+    Row 0 is added to the tokens.
+    """
     embedding_norm: str = ""
-    """Name of the LayerNorm of the embeddings; empty if there is none."""
+    """Name of the LayerNorm of the sum of these embeddings."""
     scaled_by_width: bool = False
-    """True if token embeddings are multiplied by the root of their width."""
-    multiplier: str = ""
+    """True if token embeddings are multiplied by the square root of their width."""
+    multiplier_key: str = ""
     """Key of `config.json` whose number multiplies the token embeddings."""
     projection: str = ""
-    """Name of a projection of the embeddings, which some networks have."""
-    norm_is_optional: str = ""
-    """Key of `config.json` that says whether the norm stands before the attention."""
-    epsilon: float | None = None
-    """Number that norms add to mean squares; None if `config.json` says it."""
-    prefixes: tuple[str, ...] = ("",)
-    """Prefixes of all names, the usual one first."""
+    """Name of a projection of the embeddings, which some networks of a family have."""
 
 
 _DECODER = ("model.", "", "model.language_model.", "language_model.model.")
+"""Prefixes of language models, alone and inside of models for text and images."""
 
 
 def _llama(
@@ -96,13 +122,19 @@ def _llama(
     rotary: Rotary = "halves",
     adds_one: bool = False,
     scaled_by_width: bool = False,
-    has_norms: bool = False,
+    norms_heads: bool = False,
     rotary_share: float = 1.0,
     skips_rotations: bool = False,
-    multiplier: str = "",
+    multiplier_key: str = "",
     output: str = "self_attn.o_proj",
 ) -> AttentionFamily:
-    """Return a family with the names of Llama."""
+    """Return a family with the names of Llama.
+
+    If `norms_heads` is True, the queries and the keys of each head pass an RMSNorm.
+    """
+    query_norm, key_norm = "", ""
+    if norms_heads:
+        query_norm, key_norm = "self_attn.q_norm", "self_attn.k_norm"
     return AttentionFamily(
         layer="layers.{}",
         query="self_attn.q_proj",
@@ -113,13 +145,13 @@ def _llama(
         norm="input_layernorm",
         norm_kind=norm_kind,
         adds_one=adds_one,
-        query_norm="self_attn.q_norm" if has_norms else "",
-        key_norm="self_attn.k_norm" if has_norms else "",
+        query_norm=query_norm,
+        key_norm=key_norm,
         rotary=rotary,
         rotary_share=rotary_share,
         skips_rotations=skips_rotations,
         scaled_by_width=scaled_by_width,
-        multiplier=multiplier,
+        multiplier_key=multiplier_key,
         prefixes=_DECODER,
     )
 
@@ -135,7 +167,7 @@ def _bert(prefix: str, *, follows_padding: bool = False) -> AttentionFamily:
         tokens="embeddings.word_embeddings",
         positions="embeddings.position_embeddings",
         positions_follow_padding=follows_padding,
-        types="embeddings.token_type_embeddings",
+        segments="embeddings.token_type_embeddings",
         embedding_norm="embeddings.LayerNorm",
         prefixes=(prefix, ""),
     )
@@ -194,6 +226,7 @@ _GPT_J = AttentionFamily(
     norm="ln_1",
     norm_kind="layer",
     rotary="pairs",
+    rotary_columns=64,
     prefixes=("transformer.", ""),
 )
 _GPT_NEOX = AttentionFamily(
@@ -208,7 +241,7 @@ _GPT_NEOX = AttentionFamily(
     rotary_share=0.25,
     prefixes=("gpt_neox.", ""),
 )
-# The linear biases of BLOOM (ALiBi) depend on positions alone.
+# The linear biases of BLOOM (ALiBi) depend on positions alone, so no column is rotated.
 _BLOOM = AttentionFamily(
     layer="h.{}",
     query="self_attention.query_key_value",
@@ -229,7 +262,7 @@ _OPT = AttentionFamily(
     tokens="embed_tokens",
     norm="self_attn_layer_norm",
     norm_kind="layer",
-    norm_is_optional="do_layer_norm_before",
+    norm_flag="do_layer_norm_before",
     positions="embed_positions",
     first_position=2,
     projection="project_in",
@@ -250,11 +283,11 @@ _DISTILBERT = AttentionFamily(
 ATTENTION_FAMILIES: dict[str, AttentionFamily] = {
     **dict.fromkeys(("llama", "mistral", "mixtral", "qwen2"), _llama()),
     "smollm3": _llama(skips_rotations=True),
-    **dict.fromkeys(("qwen3", "qwen3_moe"), _llama(has_norms=True)),
+    **dict.fromkeys(("qwen3", "qwen3_moe"), _llama(norms_heads=True)),
     "gemma": _llama(adds_one=True, scaled_by_width=True),
     "gemma2": _llama(adds_one=True, scaled_by_width=True),
-    "gemma3_text": _llama(adds_one=True, scaled_by_width=True, has_norms=True),
-    "granite": _llama(multiplier="embedding_multiplier"),
+    "gemma3_text": _llama(adds_one=True, scaled_by_width=True, norms_heads=True),
+    "granite": _llama(multiplier_key="embedding_multiplier"),
     "starcoder2": _llama(norm_kind="layer"),
     "stablelm": _llama(norm_kind="layer", rotary_share=0.25),
     "phi": _llama(norm_kind="layer", output="self_attn.dense", rotary_share=0.5),
@@ -273,4 +306,4 @@ ATTENTION_FAMILIES: dict[str, AttentionFamily] = {
     "distilbert": _DISTILBERT,
     "t5": _T5,
 }
-"""Families by `model_type`."""
+"""Families by the `model_type` of `config.json`."""
