@@ -1,4 +1,8 @@
-"""Coverage of neighbour lists: how many items are never listed, and who fills them."""
+"""Coverage of neighbour lists: items that are never listed, and popular items.
+
+All lists together have as many *places* as entries. The popular items are the most
+popular tenth of all items.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +15,30 @@ from embaudit.core.checked import Floats, Indices, Vector
 
 @dataclass(frozen=True)
 class Coverage:
-    """Shares of candidates and of places in the neighbour lists of one similarity."""
+    """Coverage of the neighbour lists of one similarity."""
 
     never_listed: float
-    """Share of the candidates that are in no list."""
+    """Share of the candidates that no list holds."""
     popular_places: float | None
-    """Share of all places of lists that the most popular tenth of the candidates takes.
-    None if popularity is not known."""
+    """Share of the places that popular candidates take; None if the popularity of the
+    candidates is not known.
+    """
 
 
 def coverage_of(
     lists: Indices, n_candidates: int, popular_weights: Vector | None
 ) -> Coverage:
-    """Count how often each candidate is listed.
+    """Measure the coverage of neighbour lists.
 
     Parameters
     ----------
     lists : array of int (q, n)
-        Numbers of the candidates in each list.
+        Numbers of the listed candidates, from 0 to m − 1. Every list is full.
     n_candidates : int
-        Number of candidates.
-    popular_weights : array of shape (candidates,), optional
-        Weight of each candidate in the most popular tenth (see `most_popular_tenth`).
+        Number m of candidates.
+    popular_weights : array of shape (m,), optional
+        1 for a popular candidate and 0 for another one, or a weight between them (see
+        `most_popular_tenth`).
 
     Examples
     --------
@@ -42,17 +48,27 @@ def coverage_of(
     times_listed = np.bincount(lists.ravel(), minlength=n_candidates)
     popular_places = None
     if popular_weights is not None:
-        n_places = times_listed.sum()
-        popular_places = float(times_listed @ popular_weights / n_places)
+        popular_places = float(times_listed @ popular_weights / lists.size)
     never_listed = float(np.mean(times_listed == 0))
     return Coverage(never_listed, popular_places)
 
 
 def most_popular_tenth(counts: Vector) -> Floats:
-    """Return the weight of each item in the most popular tenth of all items.
+    """Return weights that mark the most popular tenth of all items.
 
-    The weight is 1 inside and 0 outside. Items with the count at the edge share the
-    remaining places evenly, so the order of the rows does not matter.
+    The weight is 1 for an item inside the tenth and 0 for an item outside. Items with
+    the smallest count inside the tenth may not all fit. They have equal weights between
+    0 and 1, so the order of the rows does not matter. The sum of all weights is m / 10
+    for m items.
+
+    Parameters
+    ----------
+    counts : array of shape (m,)
+        Popularity of each item, for example its number of interactions.
+
+    Returns
+    -------
+    array of shape (m,)
 
     Examples
     --------
@@ -61,14 +77,14 @@ def most_popular_tenth(counts: Vector) -> Floats:
     >>> most_popular_tenth(np.array([3.0, 3.0] + [1.0] * 8))[:3]
     array([0.5, 0.5, 0. ])
     """
-    # A tenth of 25 items is 2.5 places: the third item holds the edge, with half of its
-    # weight inside.
-    n_places = len(counts) / 10
-    ascending = np.sort(counts)
-    edge = ascending[len(counts) - int(np.ceil(n_places))]
-    is_above = counts > edge
-    is_at_edge = counts == edge
+    # A tenth of 25 items is 2.5 items: the third most popular item has the smallest
+    # count inside the tenth, and a weight of 0.5 if no other item has this count.
+    size = len(counts) / 10
+    descending = np.sort(counts)[::-1]
+    smallest_inside = descending[int(np.ceil(size)) - 1]
+    is_above = counts > smallest_inside
+    is_tied = counts == smallest_inside
     weights = np.zeros(len(counts))
     weights[is_above] = 1.0
-    weights[is_at_edge] = (n_places - is_above.sum()) / is_at_edge.sum()
+    weights[is_tied] = (size - is_above.sum()) / is_tied.sum()
     return weights
