@@ -31,39 +31,71 @@ def kept(first, second):
     )
 
 
-def test_shares_of_neighbours_against_dense_updates(tmp_path):
-    folder = write_adapter(tmp_path / "one", MODULES, dtype=np.float64)
-    audited = ea.audit_lora(folder, rng=3)
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """Return the audit of an adapter with a factor of 2 for all modules."""
+    folder = tmp_path_factory.mktemp("adapter") / "one"
+    write_adapter(folder, MODULES, dtype=np.float64)
+    return ea.audit_lora(folder, rng=3)
+
+
+def test_the_norms_of_modules_are_those_of_dense_updates(audited):
     assert {module.name for module in audited.modules} == set(MODULES)
     for module in audited.modules:
+        update = dense(MODULES[module.name], 2.0)
+        assert module.norm == pytest.approx(np.linalg.norm(update))
+
+
+def other_factors(module):
+    """Return the factors that the gauge of a module makes."""
+    b, a = MODULES[module.name]
+    return module.gauge.apply(b, "left"), module.gauge.apply(a.T, "right").T
+
+
+def test_the_gauge_of_a_module_keeps_its_update_and_spends_its_budget(audited):
+    for module in audited.modules:
+        update = dense(MODULES[module.name], 2.0)
+        other_update = dense(other_factors(module), 2.0)
+        np.testing.assert_allclose(other_update, update, atol=1e-10)
+        condition_number = np.linalg.cond(module.gauge.matrix("left"))
+        assert condition_number == pytest.approx(100)
+
+
+def assert_shares_of_neighbours(side, stored, other, update):
+    """Check the shares of the 10 nearest stored rows that other rows keep."""
+    lists = nearest(stored, 10)
+    by_pair = kept(lists, nearest(other, 10))
+    by_update = kept(lists, nearest(update, 10))
+    assert side.n == 10
+    assert side.n_lists == len(stored)
+    assert side.kept_by_pair == pytest.approx(by_pair)
+    assert side.kept_by_update == pytest.approx(by_update)
+    assert side.by_chance == 10 / (len(stored) - 1)
+
+
+def test_shares_of_neighbours_against_dense_updates(audited):
+    for module in audited.modules:
         b, a = MODULES[module.name]
-        matrix = dense((b, a), 2.0)
-        assert module.norm == pytest.approx(np.linalg.norm(matrix))
-        other_b = module.gauge.apply(b, "left")
-        other_a = module.gauge.apply(a.T, "right").T
-        np.testing.assert_allclose(dense((other_b, other_a), 2.0), matrix, atol=1e-10)
-        assert np.linalg.cond(module.gauge.matrix("left")) == pytest.approx(100)
-        for side, stored, other, update in (
-            (module.outputs, b, other_b, matrix),
-            (module.inputs, a.T, other_a.T, matrix.T),
-        ):
-            lists = nearest(stored, 10)
-            assert side.n == 10
-            assert side.n_lists == len(stored)
-            assert side.kept_by_pair == pytest.approx(kept(lists, nearest(other, 10)))
-            assert side.kept_by_update == pytest.approx(
-                kept(lists, nearest(update, 10))
-            )
-            assert side.by_chance == 10 / (len(stored) - 1)
+        other_b, other_a = other_factors(module)
+        update = dense((b, a), 2.0)
+        assert_shares_of_neighbours(module.outputs, b, other_b, update)
+        assert_shares_of_neighbours(module.inputs, a.T, other_a.T, update.T)
+
+
+def test_modules_are_ordered_by_the_neighbours_they_keep(audited):
     shares = [module.kept_by_pair for module in audited.modules]
     assert shares == sorted(shares)
-    assert audited.kept_by_pair == pytest.approx(
-        np.average(
-            [[m.outputs.kept_by_pair, m.inputs.kept_by_pair] for m in audited.modules],
-            weights=[[80, 50]] * 3,
-        )
+
+
+def test_the_share_of_an_adapter_counts_each_row_once(audited):
+    """A module has 80 outputs and 50 inputs."""
+    n_kept = sum(
+        80 * module.outputs.kept_by_pair + 50 * module.inputs.kept_by_pair
+        for module in audited.modules
     )
-    assert audited.findings[0].value == pytest.approx(1 - audited.kept_by_pair)
+    expected = n_kept / (3 * (80 + 50))
+    assert audited.kept_by_pair == pytest.approx(expected)
+    assert audited.findings[0].value == pytest.approx(1 - expected)
 
 
 @pytest.mark.parametrize("condition", [10.0, 1e3, 1e6])

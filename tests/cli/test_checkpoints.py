@@ -92,94 +92,105 @@ def test_tokens_of_a_tokenizer_beside_a_file_are_quoted(embaudit, tmp_path):
     assert "Nearest to ' 5':\n' " in result.out
 
 
-def test_states_become_inputs_by_the_final_norm(embaudit, folder):
-    (folder / "config.json").write_text(
-        json.dumps({"model_type": "llama", "rms_norm_eps": 0.25})
-    )
-    states = np.random.default_rng(0).standard_normal((60, 5)) * [[1, 2, 3, 1, 2]] + 1
-    inputs = GAIN * states / np.sqrt((states**2).mean(axis=1, keepdims=True) + 0.25)
-    np.save("states.npy", states)
-    np.save("inputs.npy", inputs)
-    options = ["audit", folder, *FEW, "--quiet", "--json"]
-    assert embaudit(*options, "a.json", "--states", "states.npy").code == 0
-    assert embaudit(*options, "b.json", "--inputs", "inputs.npy").code == 0
-    one, other = (json.loads(Path(name).read_text()) for name in ("a.json", "b.json"))
-    assert one["head"]["logit_agreement"] == pytest.approx(
-        other["head"]["logit_agreement"], abs=1e-12
-    )
-    parts, others = (found["input"]["intake"]["parts"] for found in (one, other))
-    assert ("states.npy", "left") in [(part["name"], part["became"]) for part in parts]
-    assert [part["became"] for part in parts] == [part["became"] for part in others]
+@pytest.fixture
+def states_and_inputs(folder):
+    """Write states, and what the RMSNorm of the checkpoint makes of them."""
+    epsilon = 0.25
+    config = {"model_type": "llama", "rms_norm_eps": epsilon}
+    (folder / "config.json").write_text(json.dumps(config))
+    states = np.random.default_rng(0).standard_normal((60, 5)) * [1, 2, 3, 1, 2] + 1
+    mean_squares = (states**2).mean(axis=1, keepdims=True)
+    np.save(folder / "states.npy", states)
+    np.save(folder / "inputs.npy", GAIN * states / np.sqrt(mean_squares + epsilon))
+
+
+def audit_record(embaudit, *arguments, out="a.json"):
+    result = embaudit("audit", *arguments, *FEW, "--quiet", "--json", out)
+    assert result.code == 0
+    return json.loads(Path(out).read_text())
+
+
+def roles_of(record):
+    """Return the names of the parts that were read, with their roles."""
+    parts = record["input"]["intake"]["parts"]
+    return {part["name"]: part["became"] for part in parts}
+
+
+@pytest.mark.usefixtures("states_and_inputs")
+def test_an_audit_of_states_is_that_of_the_inputs_behind_the_final_norm(
+    embaudit, folder
+):
+    of_states = audit_record(embaudit, folder, "--states", "states.npy")
+    given = ("--inputs", "inputs.npy")
+    of_inputs = audit_record(embaudit, folder, *given, out="b.json")
+    expected = of_inputs["head"]["logit_agreement"]
+    assert of_states["head"]["logit_agreement"] == pytest.approx(expected, abs=1e-12)
+    assert roles_of(of_states)["states.npy"] == "left"
+    assert [*roles_of(of_states).values()] == [*roles_of(of_inputs).values()]
+
+
+@pytest.mark.usefixtures("states_and_inputs")
+def test_states_are_verified_as_states_and_not_as_inputs(embaudit, folder):
+    audit_record(embaudit, folder, "--states", "states.npy")
     assert embaudit("verify", "a.json", folder, "--states", "states.npy").code == 0
     assert embaudit("verify", "a.json", folder, "--inputs", "states.npy").code == 1
-    assert (
-        embaudit(
-            "fix",
-            folder,
-            "--as",
-            "prediction",
-            "--states",
-            "states.npy",
-            "--out",
-            "v.npz",
-        ).code
-        == 0
-    )
-    assert (
-        embaudit(
-            "fix",
-            folder,
-            "--as",
-            "prediction",
-            "--inputs",
-            "inputs.npy",
-            "--out",
-            "w.npz",
-        ).code
-        == 0
-    )
-    np.testing.assert_allclose(
-        *(np.load(name)["right"] for name in ("v.npz", "w.npz")), atol=1e-10
-    )
 
 
-def test_a_file_of_llama_cpp_is_audited_as_the_checkpoint_is(embaudit, folder):
+@pytest.mark.usefixtures("states_and_inputs")
+def test_prediction_vectors_of_states_are_those_of_inputs(embaudit, folder):
+    for name in ("states", "inputs"):
+        given = (f"--{name}", f"{name}.npy", "--out", f"{name}.npz")
+        assert embaudit("fix", folder, "--as", "prediction", *given).code == 0
+    of_states, of_inputs = load("states.npz"), load("inputs.npz")
+    np.testing.assert_allclose(of_states.right, of_inputs.right, atol=1e-10)
+
+
+CENTRED_HEAD = HEAD - HEAD.mean(axis=0)
+TOKENS = [f"t{i}" for i in range(40)]
+
+
+@pytest.fixture
+def gguf(tmp_path):
+    """Write the head and the norm of the checkpoint as a file of llama.cpp."""
     tensors = {
-        "output.weight": HEAD - HEAD.mean(axis=0),
+        "output.weight": CENTRED_HEAD,
         "output_norm.weight": GAIN,
         "token_embd.weight": HEAD,
     }
-    gguf_file(
-        Path("m.gguf"), tensors, kinds="F32", tokens=[f"t{i}" for i in range(40)], **RMS
-    )
-    result = embaudit("audit", "m.gguf", *FEW, "--json", "a.json", "--fail-on", "issue")
-    note = (
+    gguf_file(tmp_path / "m.gguf", tensors, kinds="F32", tokens=TOKENS, **RMS)
+
+
+@pytest.mark.usefixtures("gguf")
+def test_the_norm_of_a_file_of_llama_cpp_is_found_and_said(embaudit):
+    result = embaudit("audit", "m.gguf", *FEW, "--fail-on", "issue")
+    assert result.code == 1
+    assert result.err == (
         "final norm: output_norm.weight "
         "(RMSNorm, which stretches some axes 10 times as much as others), "
         "by the architecture llama of its metadata; "
         "--norm none reads the head without it.\n"
     )
-    assert (result.code, result.err) == (1, note)
-    embaudit("audit", folder, *FEW, "--json", "b.json")
-    one, other = (json.loads(Path(name).read_text()) for name in ("a.json", "b.json"))
-    apart = [
-        [pair["nearest"]["share"] for pair in found["final_norm"]["apart"]]
-        for found in (one, other)
-    ]
-    assert apart[0] == apart[1]
-    assert len(apart[0]) == 3
-    assert [found["code"] for found in one["findings"]] == [
-        found["code"] for found in other["findings"]
-    ]
-    assert (
-        "read as gguf: output.weight, tokenizer.ggml.tokens, output_norm.weight;"
-        in result.out
-    )
-    assert (
-        embaudit("fix", "m.gguf", "--as", "folded", "--out", "v.safetensors").code == 0
-    )
+    parts = "read as gguf: output.weight, tokenizer.ggml.tokens, output_norm.weight;"
+    assert parts in result.out
+
+
+@pytest.mark.usefixtures("gguf")
+def test_a_file_of_llama_cpp_is_audited_as_the_checkpoint_is(embaudit, folder):
+    def nearest_labels_and_codes(path, out):
+        record = audit_record(embaudit, path, out=out)
+        pairs = record["final_norm"]["apart"]
+        shares = [pair["nearest"]["share"] for pair in pairs]
+        return shares, [finding["code"] for finding in record["findings"]]
+
+    shares, codes = nearest_labels_and_codes("m.gguf", "a.json")
+    assert len(shares) == 3
+    assert (shares, codes) == nearest_labels_and_codes(folder, "b.json")
+
+
+@pytest.mark.usefixtures("gguf")
+def test_folded_vectors_of_a_file_of_llama_cpp_keep_their_tokens(embaudit):
+    result = embaudit("fix", "m.gguf", "--as", "folded", "--out", "v.safetensors")
+    assert result.code == 0
     written = load(Path("v.safetensors"))
-    np.testing.assert_allclose(
-        written.right, tensors["output.weight"] * GAIN, rtol=1e-6
-    )
-    assert written.right_names.tolist() == [f"t{i}" for i in range(40)]
+    np.testing.assert_allclose(written.right, CENTRED_HEAD * GAIN, rtol=1e-6)
+    assert written.right_names.tolist() == TOKENS

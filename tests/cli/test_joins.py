@@ -5,88 +5,75 @@ refuse.
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pytest
 
 import embaudit as ea
 
 
-def test_the_ids_of_a_table_of_vectors_are_chosen_on_every_command(embaudit, tmp_path):
+@pytest.fixture
+def vectors(tmp_path):
+    """Write 12 vectors with two columns of ids into the current folder."""
     rows = np.random.default_rng(0).standard_normal((12, 3)).round(3)
-    lines = [f"{i},{i + 70},{','.join(map(str, row))}" for i, row in enumerate(rows)]
-    (tmp_path / "v.csv").write_text("\n".join(["asin,other,e1,e2,e3", *lines]) + "\n")
-    (tmp_path / "titles.csv").write_text(
-        "no,title\n" + "".join(f"{i},film {i}\n" for i in range(12))
-    )
-    few = ()
-    looked = embaudit("formats", "v.csv", *few, "--vector-id", "asin")
-    assert looked.out == (
+    table = pd.DataFrame(rows, columns=["e1", "e2", "e3"])
+    table.insert(0, "asin", range(12))
+    table.insert(1, "other", range(70, 82))
+    table.to_csv(tmp_path / "v.csv", index=False)
+
+
+ASIN = ("--vector-id", "asin")
+SMALL = ("--n-gauges", 1, "--n-starts", 0)
+
+
+@pytest.mark.usefixtures("vectors")
+def test_the_chosen_column_of_ids_is_named(embaudit):
+    result = embaudit("formats", "v.csv", *ASIN)
+    assert result.out == (
         "Read as csv: columns e1 to e3 (? × 3) as right factors, asin as right ids. "
         "Not used: other.\n"
     )
-    gauged = embaudit(
-        "gauge",
-        "v.csv",
-        *few,
-        "--vector-id",
-        "asin",
-        "--group",
-        "diagonal",
-        "--out",
-        "g.npz",
-    )
-    assert (gauged.code, ea.load("g.npz").right_ids.tolist()) == (0, list(range(12)))
-    written = embaudit(
-        "fix",
-        "v.csv",
-        *few,
-        "--vector-id",
-        "asin",
-        "--as",
-        "centred",
-        "--out",
-        "f.parquet",
-    )
-    assert (written.code, ea.load("f.parquet").right_ids.tolist()) == (
-        0,
-        list(range(12)),
-    )
-    audited = embaudit(
-        "audit",
-        "v.csv",
-        *few,
-        "--vector-id",
-        "asin",
-        "--n-gauges",
-        1,
-        "--n-starts",
-        0,
-        "--json",
-        "a.json",
-    )
-    assert audited.code == 0
-    next_steps = audited.out.replace("\\\n    ", "")
-    asked = "--vector-id asin --n-gauges 1 --n-starts 0"
-    assert f"embaudit audit v.csv {asked} --left-file OTHER-SIDE.npy\n" in next_steps
-    intake = json.loads((tmp_path / "a.json").read_text())["input"]["intake"]
+
+
+@pytest.mark.usefixtures("vectors")
+def test_a_gauge_keeps_the_chosen_ids(embaudit):
+    result = embaudit("gauge", "v.csv", *ASIN, "--group", "diagonal", "--out", "g.npz")
+    assert result.code == 0
+    assert ea.load("g.npz").right_ids.tolist() == list(range(12))
+
+
+@pytest.mark.usefixtures("vectors")
+def test_a_fix_keeps_the_chosen_ids(embaudit):
+    result = embaudit("fix", "v.csv", *ASIN, "--as", "centred", "--out", "f.parquet")
+    assert result.code == 0
+    assert ea.load("f.parquet").right_ids.tolist() == list(range(12))
+
+
+@pytest.mark.usefixtures("vectors")
+def test_an_audit_records_the_chosen_column_and_repeats_it_in_its_advice(embaudit):
+    result = embaudit("audit", "v.csv", *ASIN, *SMALL, "--json", "a.json")
+    assert result.code == 0
+    next_steps = result.out.replace("\\\n    ", "")
+    options = "--vector-id asin --n-gauges 1 --n-starts 0"
+    assert f"embaudit audit v.csv {options} --left-file OTHER-SIDE.npy\n" in next_steps
+    intake = json.loads(Path("a.json").read_text())["input"]["intake"]
     assert {"name": "asin", "became": "right_ids", "shape": [12]} in intake["parts"]
-    # `--id` names the column of a table of titles.
-    both = (
-        "--vector-id",
-        "asin",
-        "--items",
-        "titles.csv",
-        "--id",
-        "no",
-        "--n-gauges",
-        1,
-        "--n-starts",
-        0,
-    )
-    named = embaudit("audit", "v.csv", *few, *both)
-    assert (named.code, "titles: 12 of 12 items matched" in named.err) == (0, True)
-    wrong = embaudit("gauge", "v.csv", *few, "--vector-id", "none", "--out", "h.npz")
-    assert (
-        wrong.code,
-        "the id column must be one of asin, other, e1, e2, e3" in wrong.err,
-    ) == (2, True)
+
+
+@pytest.mark.usefixtures("vectors")
+def test_the_ids_of_vectors_and_of_titles_have_an_option_each(embaudit, tmp_path):
+    titles = pd.DataFrame({"no": range(12), "title": [f"film {i}" for i in range(12)]})
+    titles.to_csv(tmp_path / "titles.csv", index=False)
+    of_titles = ("--items", "titles.csv", "--id", "no")
+    result = embaudit("audit", "v.csv", *ASIN, *of_titles, *SMALL)
+    assert result.code == 0
+    assert "titles: 12 of 12 items matched" in result.err
+
+
+@pytest.mark.usefixtures("vectors")
+def test_an_unknown_column_of_ids_is_refused(embaudit):
+    result = embaudit("gauge", "v.csv", "--vector-id", "none", "--out", "h.npz")
+    assert result.code == 2
+    assert "the id column must be one of asin, other, e1, e2, e3" in result.err

@@ -129,30 +129,53 @@ def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
         read(path)
 
 
-def test_what_was_said_is_not_assumed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{"link": "ranking", "transpose": "right"}, {"kind": "vectors", "weight": "P"}],
+)
+def test_nothing_is_assumed_that_an_option_says(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
     path = npz(tmp_path, P=P, Q=Q.T)
-    assert read(path, link="ranking", transpose="right").intake.assumed == ()
-    assert read(path, kind="vectors", weight="P").intake.assumed == ()
-    alone = read(path, kind="vectors", transpose="right")
-    assert (alone.model.left_side, [part.name for part in alone.intake.left_over]) == (
-        None,
-        ["P"],
-    )
+    assert read(path, **options).intake.assumed == ()
+
+
+def test_the_other_side_is_left_over_if_vectors_are_read(tmp_path: Path) -> None:
+    path = npz(tmp_path, P=P, Q=Q.T)
+    reading = read(path, kind="vectors", transpose="right")
+    assert reading.model.left_side is None
+    assert [part.name for part in reading.intake.left_over] == ["P"]
+
+
+def test_files_and_values_that_were_given_are_parts_of_the_reading(
+    tmp_path: Path,
+) -> None:
+    path = npz(tmp_path, P=P, Q=Q.T)
+    ids_path = str(tmp_path / "ids.txt")
     (tmp_path / "ids.txt").write_text("".join(f"{i}\n" for i in range(10, 17)))
-    given = read(path, ids=str(tmp_path / "ids.txt"), right_counts=np.ones(7))
-    assert given.model.right_ids.tolist() == list(range(10, 17))
-    assert [part.name for part in given.intake.parts[2:]] == [
-        str(tmp_path / "ids.txt"),
-        "values you passed",
-    ]
-    assert given.intake.files == (str(path), str(tmp_path / "ids.txt"))
-    # Counts are found by the ids that are given with them.
-    (tmp_path / "n.csv").write_text(
-        "item,count\n" + "".join(f"{i},{i}\n" for i in range(16, 9, -1))
-    )
-    counted = read(
-        path, ids=str(tmp_path / "ids.txt"), right_counts=tmp_path / "n.csv"
-    ).model
-    assert counted.right_counts.tolist() == list(range(10, 17))
-    ea.save(ea.FactorModel.from_vectors(Q, compared="cosine"), tmp_path / "own.npz")
-    assert read(tmp_path / "own.npz").intake.training_source == "link in own.npz"
+
+    reading = read(path, ids=ids_path, right_counts=np.ones(7))
+
+    assert reading.model.right_ids.tolist() == list(range(10, 17))
+    left, right, *given = reading.intake.parts
+    assert [left.name, right.name] == ["P", "Q"]
+    assert [part.name for part in given] == [ids_path, "values you passed"]
+    assert reading.intake.files == (str(path), ids_path)
+
+
+def test_counts_are_found_by_the_ids_that_are_given_with_them(tmp_path: Path) -> None:
+    path = npz(tmp_path, P=P, Q=Q.T)
+    ids = range(10, 17)
+    (tmp_path / "ids.txt").write_text("".join(f"{i}\n" for i in ids))
+    lines = [f"{i},{i}\n" for i in reversed(ids)]
+    (tmp_path / "n.csv").write_text("item,count\n" + "".join(lines))
+    reading = read(path, ids=tmp_path / "ids.txt", right_counts=tmp_path / "n.csv")
+    assert reading.model.right_counts.tolist() == list(ids)
+
+
+def test_the_link_of_a_file_of_embaudit_is_the_source_of_the_training(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "own.npz"
+    ea.save(ea.FactorModel.from_vectors(Q, compared="cosine"), path)
+    assert read(path).intake.training_source == "link in own.npz"

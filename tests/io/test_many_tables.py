@@ -252,75 +252,119 @@ def test_biases_of_an_array_come_from_a_file(tmp_path: Path) -> None:
     assert model.right_bias.tolist() == list(range(12))
 
 
-def test_a_left_side_of_any_kind_beside_vectors_of_any_kind(tmp_path: Path) -> None:
-    users, left, pair = (
-        pd.DataFrame({"id": list("abcde"), "vector": [*2 * ROWS[:5]]}),
-        2 * ROWS[:5],
-        tmp_path / "m.npz",
-    )
-    users.to_parquet(tmp_path / "u.parquet")
-    for name, array in {"u": left, "i": ROWS, "columns": ROWS.T}.items():
-        np.save(tmp_path / f"{name}.npy", array)
-    np.savez(tmp_path / "one.npz", x=ROWS)
-    for number, rows in enumerate(
-        [
-            TABLE,
-            shards(tmp_path / "shards"),
-            ROWS,
-            tmp_path / "one.npz",
-            tmp_path / "i.npy",
-        ]
-    ):
-        for place, other in enumerate(
-            [users, tmp_path / "u.parquet", left, tmp_path / "u.npy"]
-        ):
-            option = "left_file" if isinstance(other, Path) else "left"
-            model = load(rows, **{option: other})
-            np.testing.assert_array_equal(model.left, left)
-            assert (model.right_ids is None, model.left_ids is None) == (
-                number > 1,
-                place > 1,
-            )
-    assert (
-        "u.parquet (5 × 4) as left"
-        in inspect(tmp_path / "i.npy", left_file=str(tmp_path / "u.parquet")).explain()
-    )
-    assert (
-        load(ROWS, left=left.T, bias=ROWS[:, 0], transpose="left").link.name
-        == "identity"
-    )
-    ea.save(load(ROWS, left=users), pair)
-    for rows, other, words in (
-        (
-            TABLE,
-            pair,
-            "left_file must be vectors of one side; got a model of two sides",
-        ),
-        (
-            tmp_path / "u.npy",
-            str(tmp_path / "u.npy"),
-            "which is the file of this side; if the rows of one table",
-        ),
-        (
-            [tmp_path / "u.parquet"],
-            tmp_path / "u.parquet",
-            "left_file must be a file of the other side; got .*u.parquet, ",
-        ),
-        (
-            load(pair),
-            ROWS,
-            "left must be omitted, because the model has two sides already",
-        ),
-        (
-            tmp_path / "columns.npy",
-            users,
-            "got 4 and 12; say transpose='right' if each column is one item",
-        ),
-        (ROWS, left.T, "got 5 and 4; say transpose='left' if each column is one user"),
-    ):
-        option = "left_file" if isinstance(other, str | Path) else "left"
-        with pytest.raises(InputError, match=words):
-            load(rows, **{option: other})
+LEFT_ROWS = 2 * ROWS[:5]
+LEFT_FRAME = pd.DataFrame({"id": list("abcde"), "vector": [*LEFT_ROWS]})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with the rows of both sides in several formats."""
+    np.save(tmp_path / "items.npy", ROWS)
+    np.savez(tmp_path / "items.npz", x=ROWS)
+    np.save(tmp_path / "columns.npy", ROWS.T)
+    shards(tmp_path / "shards")
+    np.save(tmp_path / "users.npy", LEFT_ROWS)
+    LEFT_FRAME.to_parquet(tmp_path / "users.parquet")
+    return tmp_path
+
+
+def load_with_left(folder: Path, rows: Any, left: Any) -> ea.FactorModel:
+    """Load two sides; a text is the name of a file."""
+    if isinstance(rows, str):
+        rows = folder / rows
+    if isinstance(left, str):
+        return load(rows, left_file=folder / left)
+    return load(rows, left=left)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [TABLE, "shards", ROWS, "items.npz", "items.npy"],
+    ids=["table", "folder", "array", "archive", "file"],
+)
+@pytest.mark.parametrize(
+    "left",
+    [LEFT_FRAME, "users.parquet", LEFT_ROWS, "users.npy"],
+    ids=["frame", "table file", "array", "array file"],
+)
+def test_vectors_of_any_kind_can_have_a_left_side_of_any_kind(
+    folder: Path, rows: Any, left: Any
+) -> None:
+    model = load_with_left(folder, rows, left)
+    np.testing.assert_array_equal(model.right, ROWS)
+    np.testing.assert_array_equal(model.left, LEFT_ROWS)
+
+
+@pytest.mark.parametrize("rows", [TABLE, "shards"], ids=["table", "folder"])
+@pytest.mark.parametrize("left", [LEFT_FRAME, "users.parquet"], ids=["frame", "file"])
+def test_tables_of_both_sides_give_their_ids(
+    folder: Path, rows: Any, left: Any
+) -> None:
+    model = load_with_left(folder, rows, left)
+    assert model.right_ids.tolist() == list(range(70, 82))
+    assert model.left_ids.tolist() == list("abcde")
+
+
+@pytest.mark.parametrize(
+    "rows", [ROWS, "items.npz", "items.npy"], ids=["array", "archive", "file"]
+)
+@pytest.mark.parametrize("left", [LEFT_ROWS, "users.npy"], ids=["array", "file"])
+def test_arrays_of_both_sides_have_no_ids(folder: Path, rows: Any, left: Any) -> None:
+    model = load_with_left(folder, rows, left)
+    assert model.right_ids is None
+    assert model.left_ids is None
+
+
+def test_the_report_names_the_file_of_the_left_side(folder: Path) -> None:
+    left_file = str(folder / "users.parquet")
+    intake = inspect(folder / "items.npy", left_file=left_file)
+    assert "users.parquet (5 × 4) as left" in intake.explain()
+
+
+def test_two_arrays_and_a_bias_are_a_pair_and_no_head() -> None:
+    bias = ROWS[:, 0]
+    model = load(ROWS, left=LEFT_ROWS.T, bias=bias, transpose="left")
+    np.testing.assert_array_equal(model.left, LEFT_ROWS)
+    assert model.link.name == "identity"
+
+
+def test_a_file_of_two_sides_is_no_left_side(tmp_path: Path) -> None:
+    ea.save(load(ROWS, left=LEFT_FRAME), tmp_path / "pair.npz")
+    message = "left_file must be vectors of one side; got a model of two sides"
+    with pytest.raises(InputError, match=message):
+        load(TABLE, left_file=tmp_path / "pair.npz")
+
+
+def test_a_model_of_two_sides_takes_no_left_side(tmp_path: Path) -> None:
+    model = load(ROWS, left=LEFT_FRAME)
+    message = "left must be omitted, because the model has two sides already"
+    with pytest.raises(InputError, match=message):
+        load(model, left=ROWS)
+
+
+def test_one_file_is_not_both_sides(folder: Path) -> None:
+    path = str(folder / "users.npy")
+    message = "which is the file of this side; if the rows of one table"
+    with pytest.raises(InputError, match=message):
+        load(path, left_file=path)
+
+
+def test_a_list_with_the_file_of_the_left_side_is_refused(folder: Path) -> None:
+    path = folder / "users.parquet"
+    message = "left_file must be a file of the other side; got .*users.parquet, "
+    with pytest.raises(InputError, match=message):
+        load([path], left_file=path)
+
+
+def test_sides_of_different_widths_are_refused_with_the_option_that_turns_one(
+    folder: Path,
+) -> None:
+    message = "got 4 and 12; say transpose='right' if each column is one item"
+    with pytest.raises(InputError, match=message):
+        load(folder / "columns.npy", left=LEFT_FRAME)
+    message = "got 5 and 4; say transpose='left' if each column is one user"
+    with pytest.raises(InputError, match=message):
+        load(ROWS, left=LEFT_ROWS.T)
 
 
 def test_audits_of_what_people_have(tmp_path: Path) -> None:

@@ -41,50 +41,75 @@ def written(tmp_path):
     return write
 
 
-def test_all_figures_against_dense_matrices(written):
-    others = {**near(0.8), "layers.9.o": pair(99)}
-    del others["layers.0.q"]
-    found = ea.compare_lora(
-        written("one", dtype=np.float64, lora_alpha=6),
-        written("two", others, dtype=np.float64, lora_alpha=2, r=8),
-    )
-    first = {name: dense(factors, 6 / 4) for name, factors in MODULES.items()}
-    second = {
-        name: dense(factors, 2 / factors[0].shape[1])
-        for name, factors in others.items()
-    }
-    common = sorted(first.keys() & second.keys())
-    product = sum((first[name] * second[name]).sum() for name in common)
-    lengths = [
-        np.sqrt(sum((x**2).sum() for x in updates.values()))
-        for updates in (first, second)
-    ]
-    assert found.norms == pytest.approx(lengths)
-    assert found.cosine == pytest.approx(product / np.prod(lengths))
-    assert list(found.first_only) == ["layers.0.q"]
-    assert found.second_only == pytest.approx(
-        {"layers.9.o": np.linalg.norm(second["layers.9.o"])}
-    )
-    squares = [
-        (np.array(first.get(name, 0.0)) - second.get(name, 0.0)) ** 2
-        for name in first.keys() | second.keys()
-    ]
-    distance = np.sqrt(sum(x.sum() for x in squares))
-    assert found.distance == pytest.approx(distance / max(lengths))
-    deviation = np.linalg.norm(
-        [
-            max(
-                np.linalg.norm(second[name] @ first[name].T) / np.sqrt(60),
-                np.linalg.norm(second[name].T @ first[name]) / np.sqrt(40),
-            )
-            for name in common
-        ]
-    )
-    assert found.deviation == pytest.approx(deviation / np.prod(lengths))
-    for module in found.modules:
-        one, other = first[module.name], second[module.name]
-        cosine = (one * other).sum() / np.linalg.norm(one) / np.linalg.norm(other)
-        assert module.cosine == pytest.approx(cosine)
+OTHERS = {**near(0.8), "layers.9.o": pair(99)}
+del OTHERS["layers.0.q"]
+FIRST_UPDATES = {name: dense(factors, 6 / 4) for name, factors in MODULES.items()}
+"""Updates as dense matrices, with lora_alpha 6 and rank 4."""
+SECOND_UPDATES = {
+    name: dense(factors, 2 / factors[0].shape[1]) for name, factors in OTHERS.items()
+}
+"""Updates with lora_alpha 2 and the rank of each module."""
+COMMON = sorted(FIRST_UPDATES.keys() & SECOND_UPDATES.keys())
+
+
+def length(updates):
+    """Return the Euclidean length of several matrices."""
+    return np.sqrt(sum((update**2).sum() for update in updates))
+
+
+FIRST_LENGTH = length(FIRST_UPDATES.values())
+SECOND_LENGTH = length(SECOND_UPDATES.values())
+
+
+@pytest.fixture
+def comparison(written):
+    first = written("one", dtype=np.float64, lora_alpha=6)
+    second = written("two", OTHERS, dtype=np.float64, lora_alpha=2, r=8)
+    return ea.compare_lora(first, second)
+
+
+def test_norms_are_the_lengths_of_all_updates(comparison):
+    assert comparison.norms == pytest.approx([FIRST_LENGTH, SECOND_LENGTH])
+
+
+def test_modules_of_one_adapter_alone_are_named_with_their_lengths(comparison):
+    of_query = length([FIRST_UPDATES["layers.0.q"]])
+    of_output = length([SECOND_UPDATES["layers.9.o"]])
+    assert comparison.first_only == pytest.approx({"layers.0.q": of_query})
+    assert comparison.second_only == pytest.approx({"layers.9.o": of_output})
+
+
+def test_the_cosine_of_two_adapters_is_that_of_their_updates(comparison):
+    product = sum(np.vdot(FIRST_UPDATES[n], SECOND_UPDATES[n]) for n in COMMON)
+    expected = product / (FIRST_LENGTH * SECOND_LENGTH)
+    assert comparison.cosine == pytest.approx(expected)
+
+
+def test_the_cosine_of_a_module_is_that_of_its_updates(comparison):
+    for module in comparison.modules:
+        first, second = FIRST_UPDATES[module.name], SECOND_UPDATES[module.name]
+        expected = np.vdot(first, second) / length([first]) / length([second])
+        assert module.cosine == pytest.approx(expected)
+
+
+def test_the_distance_of_two_adapters_is_relative_to_the_longer_one(comparison):
+    """A module that an adapter lacks has an update of zero."""
+    differences = [FIRST_UPDATES[name] - SECOND_UPDATES[name] for name in COMMON]
+    alone = [FIRST_UPDATES["layers.0.q"], SECOND_UPDATES["layers.9.o"]]
+    expected = length([*differences, *alone]) / max(FIRST_LENGTH, SECOND_LENGTH)
+    assert comparison.distance == pytest.approx(expected)
+
+
+def test_the_deviation_of_two_random_adapters_is_a_bound_by_both_sides(comparison):
+    """A random rotation of the 60 rows or of the 40 columns makes the cosine random."""
+    deviations = []
+    for name in COMMON:
+        first, second = FIRST_UPDATES[name], SECOND_UPDATES[name]
+        by_rows = np.linalg.norm(second @ first.T) / np.sqrt(60)
+        by_columns = np.linalg.norm(second.T @ first) / np.sqrt(40)
+        deviations.append(max(by_rows, by_columns))
+    expected = np.linalg.norm(deviations) / (FIRST_LENGTH * SECOND_LENGTH)
+    assert comparison.deviation == pytest.approx(expected)
 
 
 def test_rotations_move_the_cosine_of_stored_factors_and_no_update(written):

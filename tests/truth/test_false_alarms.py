@@ -87,37 +87,46 @@ def test_audits_of_healthy_models_trust_their_predictions():
     assert not failed
 
 
-def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
-    """What float32 keeps beside four dimensions is neither left out, which changes
-    predictions, nor taken for noise.
-    """
-    for exponent in (0.0, 0.25, 0.5, 1.0):
-        for collapse in (1e-3, 2e-4, 1e-4, 1e-5, 1e-7):
-            model = collapsed_towers(collapse)
-            form = ea.canonical_form(model)
-            gauge, direct = form.gauge(exponent), ea.at_exponent(model, exponent)
-            if gauge is not None:
-                assert ea.drift(
-                    model, gauge.act(model), condition_number=gauge.condition_number
-                ).ok, collapse
-            assert ea.drift(model, direct, condition_number=1.5).ok, collapse
-            values = np.linalg.svd(
-                model.left.astype(float) @ model.right.astype(float).T, compute_uv=False
-            )
-            assert form.n_firm == (values > 1.5e-8 * values[0]).sum()
-            if form.keeps_weak_directions:
-                assert direct.rank == model.rank, "all stored dimensions"
+@pytest.mark.parametrize("exponent", [0.0, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize("collapse", [1e-3, 2e-4, 1e-4, 1e-5, 1e-7])
+def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure(collapse, exponent):
+    model = collapsed_towers(collapse)
+    gauge = ea.canonical_form(model).gauge(exponent)
+    if gauge is not None:
+        after = gauge.act(model)
+        assert ea.drift(model, after, condition_number=gauge.condition_number).ok
+    canonical = ea.at_exponent(model, exponent)
+    assert ea.drift(model, canonical, condition_number=1.5).ok
+
+
+@pytest.mark.parametrize("collapse", [1e-3, 2e-4, 1e-4, 1e-5, 1e-7])
+def test_dimensions_above_the_rounding_of_float32_are_neither_dropped_nor_noise(
+    collapse,
+):
+    """Without them predictions would change."""
+    model = collapsed_towers(collapse)
+    scores = model.left.astype(float) @ model.right.astype(float).T
+    values = np.linalg.svd(scores, compute_uv=False)
+    form = ea.canonical_form(model)
+    assert form.n_firm == (values > 1.5e-8 * values[0]).sum()
+    if form.keeps_weak_directions:
+        assert ea.at_exponent(model, 0.5).rank == model.rank
+
+
+def test_an_audit_of_collapsed_rows_trusts_their_predictions():
     assert ea.audit(collapsed_towers(2e-4), **FEW).predictions_hold
 
 
-def test_models_whitened_in_some_directions_only_have_no_prediction_cosines():
-    for collapse, title in (
-        (1e-2, "users whitened (prediction cosine)"),
-        (1e-5, "users whitened"),
-    ):
-        model = collapsed_towers(collapse, dtype=np.float64)
-        whitened = next(canonical_models(model))
-        assert whitened.title_for("right") == title
+@pytest.mark.parametrize(
+    ("collapse", "title"),
+    [(1e-2, "users whitened (prediction cosine)"), (1e-5, "users whitened")],
+)
+def test_models_whitened_in_some_directions_only_have_no_prediction_cosines(
+    collapse, title
+):
+    model = collapsed_towers(collapse, dtype=np.float64)
+    whitened = next(canonical_models(model))
+    assert whitened.title_for("right") == title
 
 
 def test_an_audit_whose_equal_model_is_another_says_so(monkeypatch):
