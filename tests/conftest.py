@@ -30,10 +30,10 @@ settings.load_profile("embaudit")
 
 TOGETHER = re.compile(
     r"tests/(?:reproduce|report)/|tests/(?:truth|auditing)/\w+|tests/(?:canonical/test_balance|cli/test_gate_)"
-    r"|tests/docs/test_blocks.*|test_notebooks\.py::\D*(?P<notebook>\d+)_"
+    r"|tests/fuzz/test_bombs_in_processes|tests/docs/test_blocks.*|test_notebooks\.py::\D*(?P<notebook>\d+)_"
 )
-"""Tests that share models trained or audited, or a browser: of pages, of the figures,
-of one such file or notebook.
+"""Tests that share models trained or audited, commands that ran, or a browser: of
+pages, of the figures, of one such file or notebook.
 
 Pages of the documentation share nothing, and each takes long.
 """

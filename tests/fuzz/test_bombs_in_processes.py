@@ -10,116 +10,135 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from fuzz import measured_process
 from fuzz.bombs import BOMBS
 from pyarrow import parquet
 
-SECONDS = 10
-"""CPU time, which depends less on what else the machine does than time on the clock."""
+MOST_CPU_SECONDS = 10
+"""Processor time depends less on other work of the machine than time on the clock."""
 MEBIBYTE = 2**20
-FREE = 200 * MEBIBYTE
-TIMES_FILE = 4
-COMMANDS = {"formats": (), "audit": ("--quick", "--n-starts", "0")}
-QUICK = {
-    "zeros.npz",
-    "fill.h5",
-}
+FREE_BYTES = 200 * MEBIBYTE
+"""Memory that a hostile file may take in any case."""
+BYTES_PER_BYTE = 4
+"""Memory that a hostile file may take in addition, for each byte of the file."""
 
-MEASURE = """
-import json, os, resource, subprocess, sys, threading
-
-def limit():
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-    resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
-
-with open("stdout", "wb") as out, open("stderr", "wb") as error:
-    child = subprocess.Popen(
-        sys.argv[1:],
-        stdin=subprocess.DEVNULL,
-        stdout=out,
-        stderr=error,
-        preexec_fn=limit,
-    )
-    timer = threading.Timer(300, child.kill)
-    timer.start()
-    _, status, used = os.wait4(child.pid, 0)
-    timer.cancel()
-print(json.dumps([status, used.ru_utime + used.ru_stime, used.ru_maxrss]))
-"""
-"""Runs a command from a small process: Linux counts memory of the parent as the
-child's.
-
-The limits let a runaway command fail instead of the machine.
-"""
+OPTIONS = {"formats": (), "audit": ("--quick", "--n-starts", "0")}
+"""Commands that read the hostile files, with their options."""
+QUICK_BOMBS = {"zeros.npz", "fill.h5"}
+"""Hostile files of `make test`; the others take `make test-slow`."""
 
 
-class Ended(NamedTuple):
-    """How a command ended."""
+@dataclass(frozen=True)
+class Run:
+    """A command that has ended."""
 
-    code: int
-    seconds: float
-    peak: int
-    """Bytes."""
-    text: str
+    exit_code: int
+    cpu_seconds: float
+    peak_bytes: int
+    output: str
+    """Standard output and standard error."""
 
 
-def run(folder, command, path):
-    arguments = ["-m", "embaudit", command, str(path), *COMMANDS[command]]
+@dataclass(frozen=True)
+class BombRun:
+    """A command that has ended on a hostile file."""
+
+    command: str
+    path: Path
+    run: Run
+
+
+def run_command(command: str, path: Path, folder: Path) -> Run:
+    """Run `embaudit COMMAND PATH` in a folder, in a process of its own."""
+    arguments = [command, str(path), *OPTIONS[command]]
     measured = subprocess.run(
-        [sys.executable, "-S", "-c", MEASURE, sys.executable, *arguments],
+        [
+            *(sys.executable, "-I", "-S", measured_process.__file__),
+            *(sys.executable, "-m", "embaudit", *arguments),
+        ],
         cwd=folder,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=True,
     )
-    status, seconds, kibibytes = json.loads(measured.stdout)
-    text = (folder / "stdout").read_text() + (folder / "stderr").read_text()
-    return Ended(os.waitstatus_to_exitcode(status), seconds, 1024 * kibibytes, text)
+    status, cpu_seconds, peak_kibibytes = json.loads(measured.stdout)
+    return Run(
+        exit_code=os.waitstatus_to_exitcode(status),
+        cpu_seconds=cpu_seconds,
+        peak_bytes=1024 * peak_kibibytes,
+        output=(folder / "stdout").read_text() + (folder / "stderr").read_text(),
+    )
+
+
+def bomb_cases() -> list:
+    """List each hostile file with each command."""
+    cases = []
+    for name in BOMBS:
+        marks = [] if name in QUICK_BOMBS else [pytest.mark.slow]
+        for command in OPTIONS:
+            case = pytest.param((name, command), marks=marks, id=f"{command} {name}")
+            cases.append(case)
+    return cases
+
+
+@pytest.fixture(scope="module", params=bomb_cases())
+def bomb_run(request, tmp_path_factory) -> BombRun:
+    """A command that ran on a hostile file, once for all tests."""
+    name, command = request.param
+    folder = tmp_path_factory.mktemp("bomb")
+    path = folder / name
+    BOMBS[name](path)
+    return BombRun(command, path, run_command(command, path, folder))
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    """Return a function that tells how a command ends for a file of a kilobyte.
-
-    The small file is Parquet if the hostile one is, so that the libraries that read
-    Parquet do not count as memory of the hostile file.
-    """
+def harmless_files(tmp_path_factory) -> Path:
+    """A folder with the same 20 rows in `small.npz` and in `small.parquet`."""
     folder = tmp_path_factory.mktemp("small")
     vectors = np.random.default_rng(0).normal(size=(20, 2))
     np.savez(folder / "small.npz", W=vectors)
     columns = pa.table({"e0": vectors[:, 0], "e1": vectors[:, 1]})
     parquet.write_table(columns, folder / "small.parquet")
-
-    @cache
-    def ended(command, suffix):
-        path = folder / f"small{suffix if suffix == '.parquet' else '.npz'}"
-        return run(folder, command, path)
-
-    return ended
+    return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
-        for name in BOMBS
-    ],
-)
-def test_hostile_files_cost_little_time_and_memory(tmp_path, small, name, command):
-    path = tmp_path / name
-    BOMBS[name](path)
-    ended = run(tmp_path, command, path)
-    assert "Traceback" not in ended.text
-    assert ended.code in (0, 1, 2), ended.text[-2000:]
-    assert ended.seconds <= SECONDS
-    grown = ended.peak - small(command, path.suffix).peak
-    assert grown <= TIMES_FILE * path.stat().st_size + FREE, (
-        f"{grown / MEBIBYTE:.0f} MiB"
-    )
+@cache
+def run_on_harmless_file(command: str, path: Path) -> Run:
+    return run_command(command, path, path.parent)
+
+
+def test_a_hostile_file_ends_a_command_with_a_documented_exit_code(
+    bomb_run: BombRun,
+) -> None:
+    assert bomb_run.run.exit_code in (0, 1, 2), bomb_run.run.output[-2000:]
+
+
+def test_a_hostile_file_prints_no_traceback(bomb_run: BombRun) -> None:
+    assert "Traceback" not in bomb_run.run.output
+
+
+def test_a_hostile_file_costs_little_processor_time(bomb_run: BombRun) -> None:
+    assert bomb_run.run.cpu_seconds <= MOST_CPU_SECONDS
+
+
+def test_a_hostile_file_costs_little_more_memory_than_a_harmless_one(
+    bomb_run: BombRun, harmless_files: Path
+) -> None:
+    """The harmless file is Parquet if the hostile one is.
+
+    So the libraries that read Parquet do not count as memory of the hostile file.
+    """
+    is_parquet = bomb_run.path.suffix == ".parquet"
+    harmless = harmless_files / ("small.parquet" if is_parquet else "small.npz")
+    before = run_on_harmless_file(bomb_run.command, harmless)
+    growth = bomb_run.run.peak_bytes - before.peak_bytes
+    allowed = FREE_BYTES + BYTES_PER_BYTE * bomb_run.path.stat().st_size
+    assert growth <= allowed, f"{growth / MEBIBYTE:.0f} MiB"
