@@ -97,7 +97,7 @@ class BiasColumns:
         lists: NeighbourLists,
         representatives: Indices | None = None,
     ) -> Self:
-        """Compare lists of right rows with those of rows that have the bias.
+        """Compare lists of the right rows without and with the bias as a column.
 
         Parameters
         ----------

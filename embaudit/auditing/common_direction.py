@@ -39,7 +39,7 @@ class CommonDirection:
     ) -> Self:
         """Measure the common direction of the rows of a side.
 
-        Zero rows do not count, except those of a softmax head (see `centre_of`).
+        Zero rows do not count, except zero rows of a softmax head (see `centre_of`).
 
         Parameters
         ----------

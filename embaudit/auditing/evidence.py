@@ -527,7 +527,7 @@ class _Stages:
     rows: Indices | None
     """Right rows of `compared`; None for all."""
     compared: FactorModel
-    """The rows that are compared with those of equivalent models."""
+    """The rows that are compared with the rows of equivalent models."""
 
     @property
     def columns(self) -> tuple[int, ...] | None:

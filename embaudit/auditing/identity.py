@@ -50,8 +50,8 @@ class ScoreChange:
     moved_columns: int = 0
     """Number of columns that correlate by less than 0.3, each less its mean."""
     scale: float = 1.0
-    """Root mean square of the scores, divided by the same of the baseline. Row means
-    are subtracted first.
+    """Root mean square of the scores without their row means, divided by the root mean
+    square of the baseline.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""The record of an audit: its JSON, read and checked, and what it declares."""
+"""The record of an audit: its JSON, its checks, and its declarations."""
 
 from __future__ import annotations
 

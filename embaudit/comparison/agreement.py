@@ -277,12 +277,12 @@ def _rescale(old: NDArray[np.float64], new: NDArray[np.float64]) -> bool:
 def _without_self(
     old: NDArray[np.float64], new: NDArray[np.float64], own: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Remove the score of each row with itself, the largest one in every model.
+    """Remove the score of each row with itself, which is the largest in its row.
 
     Returns
     -------
     old, new : array of shape (n, m - 1)
-        Scores without those of rows with themselves.
+        Scores of each row with the other rows.
     is_unlike : array of shape (n,)
         Flags of the rows whose scores correlate by less than 0.3.
     """
@@ -297,9 +297,14 @@ def _without_self(
 
 
 def _distance(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
-    """Root mean square of the difference, relative to the first; 0 if both vanish."""
+    """Return the root mean square of `new - old` divided by that of `old`.
+
+    If `old` is zero everywhere, return 0.0 if `new` is, too, and 1.0 otherwise.
+    """
     size = _rms(old)
-    return _rms(new - old) / size if size else float(_rms(new) > 0)
+    if size > 0:
+        return _rms(new - old) / size
+    return float(_rms(new) > 0)
 
 
 def _rms(x: NDArray[np.float64]) -> float:

@@ -163,9 +163,16 @@ class UnrelatedScores:
 def _is_among(
     pairs: NDArray[np.intp], others: NDArray[np.intp], *, of_one_side: bool
 ) -> NDArray[np.bool_]:
-    """Return True for pairs that are among others; of one side in either order."""
+    """Return True for each pair that is also in `others`.
+
+    Pairs of two sides are ordered. Pairs of one side are not, so (1, 2) is (2, 1).
+    """
     if of_one_side:
-        pairs, others = np.sort(pairs, axis=1), np.sort(others, axis=1)
-    width = 1 + max(int(pairs.max(initial=0)), int(others.max(initial=0)))
-    keys = pairs[:, 0] * np.int64(width) + pairs[:, 1]
-    return np.isin(keys, others[:, 0] * np.int64(width) + others[:, 1])
+        pairs = np.sort(pairs, axis=1)
+        others = np.sort(others, axis=1)
+    # One integer per pair: row numbers are the digits of a number of base `base`.
+    largest = max(int(pairs.max(initial=0)), int(others.max(initial=0)))
+    base = np.int64(largest + 1)
+    keys = pairs[:, 0] * base + pairs[:, 1]
+    other_keys = others[:, 0] * base + others[:, 1]
+    return np.isin(keys, other_keys)

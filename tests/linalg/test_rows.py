@@ -147,24 +147,25 @@ def test_row_blocks_cover_every_row_once_within_budget(
 
 @given(st.data())
 def test_gram_against_fractions(data: st.DataObject) -> None:
-    entries = st.integers(-8, 8).map(lambda i: i / 4)
-    n, k = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 4))
-    rows = st.lists(st.lists(entries, min_size=k, max_size=k), min_size=n, max_size=n)
-    x = data.draw(rows)
-    exact = [
-        [sum(Fraction(x[i][a]) * Fraction(x[i][b]) for i in range(n)) for b in range(k)]
-        for a in range(k)
-    ]
-    np.testing.assert_array_equal(gram(np.array(x, np.float32)), np.array(exact, float))
+    """Quarters have exact products and sums in float64."""
+    quarters = st.integers(-8, 8).map(lambda i: i / 4)
+    n = data.draw(st.integers(1, 5))
+    k = data.draw(st.integers(1, 4))
+    row = st.lists(quarters, min_size=k, max_size=k)
+    x = data.draw(st.lists(row, min_size=n, max_size=n))
+    expected = np.zeros((k, k))
+    for a in range(k):
+        for b in range(k):
+            products = [Fraction(row[a]) * Fraction(row[b]) for row in x]
+            expected[a, b] = float(sum(products))
+    np.testing.assert_array_equal(gram(np.array(x, np.float32)), expected)
 
 
 def test_triangular_factor_resolves_what_a_gram_matrix_cannot() -> None:
-    """A singular value of 1e-12 relative survives; squared it drowns in rounding."""
+    """The square of a relative singular value of 1e-12 is below the rounding."""
     rng = np.random.default_rng(0)
-    u, v = (
-        np.linalg.qr(rng.standard_normal((300, 3)))[0],
-        np.linalg.qr(rng.standard_normal((3, 3)))[0],
-    )
+    u, _ = np.linalg.qr(rng.standard_normal((300, 3)))
+    v, _ = np.linalg.qr(rng.standard_normal((3, 3)))
     x = (u * [1.0, 1e-3, 1e-12]) @ v
     smallest = np.linalg.svd(triangular_factor(x), compute_uv=False)[-1]
     assert smallest == pytest.approx(1e-12, rel=1e-2)

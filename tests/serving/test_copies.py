@@ -348,24 +348,44 @@ def test_an_exact_copy_keeps_all_lists_of_duplicates():
         assert found.copies[0].kept_for_queries in (None, 1)
 
 
-def test_formats_hold_what_numpy_and_the_definition_give():
+def rows_in(name: str, x: np.ndarray) -> np.ndarray:
+    """Return the rows of a copy in the format of this name."""
+    return FORMATS[name].copy(x).rows[:]
+
+
+def test_float16_rounds_as_numpy_does():
     x = clusters(40, 10)
-    assert (FORMATS["float16"].copy(x).rows[:] == x.astype(np.float16)).all()
-    codes = FORMATS["int8"].copy(x).rows[:]
-    scales = np.abs(x.astype(float)).max(axis=1, keepdims=True) / 127
+    np.testing.assert_array_equal(rows_in("float16", x), x.astype(np.float16))
+
+
+def test_int8_scales_each_row_to_127_and_rounds_by_at_most_half_a_step():
+    x = clusters(40, 10)
+    codes = rows_in("int8", x)
+    steps = np.abs(x.astype(float)).max(axis=1, keepdims=True) / 127
     assert np.abs(codes).max() == 127
-    assert (np.abs(codes * scales - x) <= scales / 2 * (1 + 1e-9)).all()
-    ranges = np.ptp(x.astype(float), axis=0) / 255
-    assert (
-        np.abs(FORMATS["int8-columns"].copy(x).rows[:] - x) <= 0.5001 * ranges
-    ).all()
+    assert (np.abs(codes * steps - x) <= 0.5 * steps * (1 + 1e-9)).all()
+
+
+def test_int8_columns_rounds_by_at_most_half_a_step_of_the_column():
+    x = clusters(40, 10)
+    steps = np.ptp(x.astype(float), axis=0) / 255
+    assert (np.abs(rows_in("int8-columns", x) - x) <= 0.5001 * steps).all()
+
+
+def test_binary_holds_the_signs():
+    x = clusters(40, 10)
     bits = np.packbits(x > 0, axis=1)
     signs = np.unpackbits(bits, axis=1)[:, :10] * 2.0 - 1
-    assert (FORMATS["binary"].copy(x).rows[:] == signs).all()
-    short = FORMATS["bfloat16"].copy(x).rows[:].astype(np.float32)
-    assert (short.view(np.uint32) & 0xFFFF == 0).all()
-    # Half a unit of the eighth digit, and the neighbours of the format are no nearer.
-    assert (np.abs(short - x) <= np.abs(x) * 2.0**-8).all()
+    np.testing.assert_array_equal(rows_in("binary", x), signs)
+
+
+def test_bfloat16_holds_eight_binary_digits():
+    x = clusters(40, 10)
+    rounded = rows_in("bfloat16", x).astype(np.float32)
+    last_16_bits = rounded.view(np.uint32) & 0xFFFF
+    assert (last_16_bits == 0).all()
+    # Rounding moves a number by at most half a unit of the eighth digit.
+    assert (np.abs(rounded - x) <= np.abs(x) * 2.0**-8).all()
 
 
 def test_principal_axes_hold_most_of_the_squared_length_of_unit_rows():

@@ -1,4 +1,4 @@
-"""EMB002: predictions are not those of the baseline."""
+"""EMB002: predictions differ from the predictions of the baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EMB106: the declared training is not the one that the file states."""
+"""EMB106: the declared training contradicts the statement of the file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ENTRY = Entry(
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
-    """Report an objective that the caller declared against what the file says."""
+    """Report a declared objective that contradicts the objective of the file."""
     model = evidence.model
     if model.overruled is None:
         return

@@ -100,7 +100,7 @@ def _rearranged(
 
 
 def unit_sides(evidence: Evidence) -> Iterator[Finding]:
-    """Report unit rows of which it is not declared how training compared them."""
+    """Report unit rows if nobody declared how training compared them."""
     if not evidence.diagnosis.comparison_is_unknown:
         return
     yield Finding(

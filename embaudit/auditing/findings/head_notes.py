@@ -131,7 +131,7 @@ def _pairs_of(head: HeadReport, summary: ShiftSummary, label: str) -> str:
 
 
 def logits(evidence: Evidence) -> Iterator[Finding]:
-    """Report how far label cosines agree with those of the logits over the inputs."""
+    """Report how far label cosines agree with cosines of the logits over the inputs."""
     head = evidence.head
     if head is None or head.logit_agreement is None:
         return
@@ -193,7 +193,7 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
 
 
 def ones(evidence: Evidence) -> Iterator[Finding]:
-    """Report what no state behind a LayerNorm sees of the rows."""
+    """Report the part of the rows that no state behind a LayerNorm sees."""
     norm = evidence.norm
     if norm is None or norm.ones is None or isnan(norm.ones):
         return

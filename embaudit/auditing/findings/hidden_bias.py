@@ -74,7 +74,7 @@ def biases_of_side(model: FactorModel, side: SideName) -> list[HiddenBias]:
 def _reported(
     evidence: Evidence, side: SideName, biases: Sequence[HiddenBias]
 ) -> Finding:
-    """Report what the other side holds in such directions."""
+    """Report the components of the other side in such directions."""
     model = evidence.model
     constant, other = model.title(side), OPPOSITE[side]
     item = model.title(other)

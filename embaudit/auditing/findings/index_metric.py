@@ -111,7 +111,7 @@ def check(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _text(served: IndexMetric) -> str:
-    """Write what was measured, for the direction of the training first."""
+    """Write the measured shares, for the direction of the training first."""
     lists, *others = served.directions
     texts = [served.contradiction, served.on_default]
     texts += [lists.sentence, lists.own_cause, lists.own_matches]

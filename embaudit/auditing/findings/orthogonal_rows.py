@@ -39,7 +39,7 @@ ENTRY = Entry(
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
-    """Report sides of which any two rows are at right angles."""
+    """Report sides whose rows are pairwise orthogonal."""
     model = evidence.model
     for traits in evidence.traits:
         if not traits.orthogonal_rows:

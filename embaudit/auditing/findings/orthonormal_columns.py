@@ -47,7 +47,7 @@ ENTRY = Entry(
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
-    """Report vectors whose columns are orthonormal but for one factor."""
+    """Report vectors whose columns are orthogonal and have equal lengths."""
     model = evidence.model
     if not is_alone(model) or model.predicts is Equivalence.COSINES or model.rank == 1:
         return

@@ -1,4 +1,4 @@
-"""Notes on predictions: that they stay, what they compare, and their cosines."""
+"""Notes on equal predictions, on the compared rows, and on prediction cosines."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _about_one_table(evidence: Evidence, code: str, text: str) -> Finding:
 
 
 def _scale(evidence: Evidence) -> str:
-    """Write what a high cosine is in this table, if that was measured."""
+    """Write which cosines are high in this table, if levels were measured."""
     for traits in evidence.traits:
         if traits.levels is not None:
             return f" {traits.levels.scale}" if traits.levels.scale else ""

@@ -1,4 +1,4 @@
-"""Notes on what the declared training says about the cosines."""
+"""Notes on the cosines that the declared training chooses."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ ENTRY = Entry(
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
-    """Report vectors of length 1 of which nobody said how they were trained."""
+    """Report vectors of length 1 if nobody declared how they were trained."""
     model = evidence.model
     is_known = model.objective is not None or model.predicts is Equivalence.COSINES
     is_assumed = model.left is not None and model.link.is_assumed

@@ -56,7 +56,7 @@ ENTRY = Entry(
 
 
 def check(evidence: Evidence) -> Iterator[Finding]:
-    """Report rows that no query lists, beyond chance; or a note if there are none."""
+    """Report rows that no query lists, beyond chance, or note that queries list all."""
     reach = evidence.reach
     if reach is None:
         return
