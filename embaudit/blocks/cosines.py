@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LISTED = 1_000
-"""Largest number of blocks in a record; those of the largest gaps are kept."""
+"""Largest number of blocks in a record. Blocks with the largest gaps are kept."""
 
 
 def _cosines(sums: Floats) -> Floats:
@@ -205,7 +205,7 @@ class BlockCosines(PlottableResult):
 
     @property
     def most_different(self) -> pd.DataFrame:
-        """At most 1,000 blocks, those of the largest gaps first.
+        """At most 1,000 blocks, by decreasing gap.
 
         Columns
         -------

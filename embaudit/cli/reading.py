@@ -41,7 +41,7 @@ class Given(Request):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of `embaudit.load` that were typed, but for the kind."""
+        """Options of `embaudit.load` that the user typed, except the kind."""
         options: dict[str, Any] = {}
         for name, value in vars(self).items():
             if not value or name == "kind":

@@ -30,7 +30,7 @@ Size = StrEnum("Size", [("SMALL", "small"), ("PAPER", "paper")])
 
 @dataclass(frozen=True)
 class Setting:
-    """Settings of the Netflix figure that are not those of its size."""
+    """Settings of the Netflix figure that differ from the settings of its size."""
 
     alpha_product: Annotated[
         Number, Option(help="For netflix: weight of the penalty of Eq. 1.")

@@ -228,5 +228,5 @@ def _groups(
 
 
 def _settings(found: Threshold, *_: object) -> str:
-    """Write what a service loads."""
+    """Write the file that a service loads."""
     return json.dumps(found.settings(), indent=1, ensure_ascii=False) + "\n"

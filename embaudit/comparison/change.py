@@ -258,7 +258,7 @@ class RoleChange:
         return {name: count / n_former for name, count in self.outcomes.items()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per entity, the one that moved most first."""
+        """Return one row per entity, by decreasing movement."""
         import pandas as pd
 
         columns = {"name": self.match.names}

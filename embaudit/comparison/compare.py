@@ -324,7 +324,7 @@ def _is_undecided(
     paired: Pairing,
     changes: dict[SideName, RoleChange],
 ) -> bool:
-    """Return True if the rows are too few to say what a gauge explains.
+    """Return True if the rows are too few to measure the part that a gauge explains.
 
     A gauge that explains nearly all of the change is found even by few rows.
     """

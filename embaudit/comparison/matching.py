@@ -40,7 +40,7 @@ SAME_NUMBERS = Sentence(
     "declare {} if the same row number means the same entity in both models",
     Option("same_numbers", True),
 )
-"""Advice on models of which one has more rows, or other numbers, than the other."""
+"""Advice on two models with different numbers or types of ids."""
 MIN_SHARED = 8
 """Fewest shared entities that can be fitted on one half and judged on the other."""
 
@@ -334,7 +334,7 @@ def _unique_rows(keys: NDArray[Any]) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """Shared rows of two models, and what a gauge between them may do."""
+    """Shared rows of two models, and the gauges that are allowed between them."""
 
     raw: Rows
     """Rows before and after, of length 1 if the model predicts cosines."""

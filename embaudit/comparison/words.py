@@ -138,7 +138,7 @@ def _noun(agreement: Agreement) -> str:
 
 
 def _shared_titles(comparison: Comparison) -> str:
-    """Name the sides of which one model holds rows that the other lacks.
+    """Name the sides on which one model has rows that the other model lacks.
 
     A softmax over the labels that both models hold differs from that over all labels.
     """
@@ -182,7 +182,7 @@ def _different_sizes(agreement: Agreement) -> str:
 
 
 def _unlike_rows(comparison: Comparison, agreement: Agreement) -> str:
-    """Name the shares of rows whose scores are unlike those of the first model."""
+    """Name the shares of rows whose scores differ from those of the first model."""
     # For one table there is one share, that of its rows.
     n_sides = len(agreement.unlike)
     counts = (agreement.n_rows, agreement.n_columns)[:n_sides]

@@ -408,7 +408,7 @@ def norm_evidence(
 def _rows_of_conventions(
     head: FactorModel, forms: tuple[Convention, ...]
 ) -> dict[str, Rows]:
-    """Return the rows of each form by its name, and those of the logit cosines."""
+    """Return the rows of each form by its name, and the rows of the logit cosines."""
     rows: dict[str, Rows] = {form.name: form.view(head.right) for form in forms}
     if head.left is not None:
         # If all inputs are equal, there are no logit cosines.
@@ -499,7 +499,7 @@ def _drift_of_forms(
     forms: tuple[Convention, ...],
     rng: np.random.Generator,
 ) -> tuple[Drift, ...]:
-    """Compare the predictions of each form but the first with those of the stored head.
+    """Compare the predictions of each further form with the stored head.
 
     All forms get the same normalised random states, so rounding of the norm cancels.
     """

@@ -94,7 +94,7 @@ class Contents:
     roles: tuple[str, str] = Intake.titles
     """Nouns for the rows of the left and the right side."""
     files: tuple[str, ...] = ()
-    """Files besides the one that was named."""
+    """Further files next to the named file."""
     norm: StoredNorm | None = None
     """The norm before a head, as a checkpoint holds it."""
     layout: str | None = None

@@ -424,7 +424,7 @@ class Location:
 
 
 def locate(source: Readable) -> Location:
-    """Find what a path, a list of paths, an address or an object names.
+    """Find the files or the object that a path, a list, an address or an object names.
 
     Raises
     ------

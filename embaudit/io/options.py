@@ -1,4 +1,4 @@
-"""The options of `load`: what the caller says about a file or an object.
+"""The options of `load`: statements of the caller about a file or an object.
 
 An option is a field of `Request`, whose metadata say how the command line takes it. The
 help of the command line reads the fields, so this module must load fast: NumPy is

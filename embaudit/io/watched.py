@@ -23,7 +23,7 @@ MOST_WATCHED = 10_000
 def unchanged(
     paths: Iterable[AnyPath | None], *, outputs: Iterable[Path] = ()
 ) -> Iterator[None]:
-    """Refuse what is computed inside if one of the files is changed meanwhile.
+    """Raise if one of the files is changed while the body of the `with` block runs.
 
     Mapped files are read until the end, so one half of the numbers could come from
     another model. Place, size and time of the last change are compared.

@@ -159,7 +159,7 @@ class Movement(PlottableResult):
 MOST_KEPT_ENTRIES = 2**22
 """Largest number of entries of mapped rows that are computed and kept: 32 MiB."""
 MAX_PRODUCTS = 10_000_000
-"""Largest number of products of all rows that are formed to look up those of pairs."""
+"""Largest number of products of all rows that are formed to look up pairs."""
 PRODUCTS_PER_PAIR = 3
 """Products of all rows that take less time than fetching the two rows of one pair.
 
@@ -209,7 +209,7 @@ class _RolePlan:
 
 
 class MovementProbe:
-    """Measures how far the cosines of other models lie from those of one model.
+    """Measures how far the cosines of other models lie from the cosines of one model.
 
     Pairs and lists are drawn first, role by role, and their cosines in this model are
     computed once. All models are then compared on the same pairs and lists.

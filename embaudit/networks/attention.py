@@ -69,9 +69,12 @@ class HeadTable:
     freedom: str
     """The gauges that change no output, in words."""
     shown: Movement
-    """Movement of the cosines to those of a drawn equivalent head."""
+    """Movement from the stored cosines to the cosines of a random equivalent head."""
     predicted: Movement
-    """Movement to the cosines of what the head computes, which no gauge changes."""
+    """Movement from the stored cosines to the cosines of the computed products.
+
+    No gauge changes the cosines of the computed products.
+    """
     range_width: float
     """Mean width of the range of a cosine within the budget."""
     range_set: str
@@ -86,12 +89,12 @@ class HeadTable:
 
     @property
     def is_predicted(self) -> bool:
-        """True if the cosines are those of what the head computes, up to rounding."""
+        """True if they equal the cosines of the computed products, up to rounding."""
         return self.predicted.max_abs <= FLOAT32_TIE
 
     @property
     def answer(self) -> AnswerWord:
-        """Say in a word whether what the head computes fixes these cosines."""
+        """Say in a word whether the computed products fix these cosines."""
         if not self.moves:
             return AnswerWord.YES
         if self.shown.max_abs <= TIE and self.range_width <= TIE:

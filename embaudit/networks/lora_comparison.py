@@ -63,7 +63,7 @@ class Likeness(StrEnum):
     RELATED = "related, but not alike"
     """The cosine is beyond chance, and below 0.71 together or in most modules."""
     UNRELATED = "unrelated"
-    """The cosine is one that unrelated updates have by chance."""
+    """True if unrelated updates have such a cosine by chance."""
     UNDECIDED = "undecided"
     """The product of the factors is not what training changed, or is zero, or the
     configurations name different base models."""
@@ -359,7 +359,7 @@ class LoraComparison(Result):
 
     @property
     def _on_factors(self) -> str:
-        """Say what the cosine of the stored factors is worth."""
+        """Say whether the cosine of the stored factors means anything."""
         if self.likeness is Likeness.SAME_FACTORS:
             return ""
         if math.isnan(self.factor_cosine):

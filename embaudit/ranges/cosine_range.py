@@ -339,7 +339,7 @@ def range_solver_for(group: GaugeGroup, role: Role, columns: int) -> RangeSolver
 
 
 def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
-    """Raise an error if a set has another rank or changes what the model predicts."""
+    """Raise an error if a set has another rank or changes predictions."""
     if not isinstance(group, GaugeGroup):
         raise must_be(
             "group",

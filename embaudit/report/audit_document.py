@@ -86,7 +86,7 @@ WIDTHS = {
     "diagonal": "rescaling",
     "affine": f"origin moves by at most {in_typical_rows(LENGTH)}",
 }
-"""Groups whose ranges are shown, and what a table calls them."""
+"""Groups whose ranges are shown, and their names in a table."""
 PAIRS = 20_000
 """Pairs that are drawn; all where there are no more."""
 CONVENTIONS = (
@@ -138,7 +138,7 @@ def index_conflict(audit: Audit) -> str:
 
 
 def on_queries(audit: Audit) -> tuple[str, ...]:
-    """Say what the lists of the queries show; empty without queries.
+    """Summarise the lists of the queries; empty without queries.
 
     There is a line for each finding. Without a finding about rows in no list, the note
     on them has a line, because the caller asked for it with `--queries`.
@@ -689,7 +689,7 @@ def _movement(audit: Audit, *, drawn: bool) -> Section:
 
 
 def _pictures(audit: Audit) -> Iterator[Charted]:
-    """Draw cosines beside those of predictions."""
+    """Draw stored cosines against prediction cosines."""
     if audit.evidence.predicted is not None and audit.predictions_hold:
         pairs = PredictionDisplay.of_audit(audit, n_pairs=PAIRS)
         if len(pairs.columns["cosine"]):

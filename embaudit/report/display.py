@@ -124,7 +124,7 @@ def name_rows(ax: Any, names: Sequence[str]) -> None:
 
 
 def legend_above(ax: Any) -> None:
-    """Write what is drawn above the axes, in two columns."""
+    """Write the labels above the axes, in two columns."""
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
@@ -247,7 +247,7 @@ class RowDisplay(TableDisplay):
 
     AXIS: ClassVar[float] = 1.15
     ROW: ClassVar[float] = 0.36
-    """Inches that the axis and what is above the rows take, and each row."""
+    """Inches of the axis with the labels above the rows, and inches of each row."""
 
     @property
     def names(self) -> list[str]:

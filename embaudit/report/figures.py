@@ -758,7 +758,7 @@ class PredictionDisplay(TableDisplay):
 
     @property
     def _cosines(self) -> tuple[Floats, Floats]:
-        """Cosines at hand, and those of predictions."""
+        """Stored cosines, and prediction cosines."""
         *_, cosines, predicted = self.columns.values()
         return cosines, predicted
 

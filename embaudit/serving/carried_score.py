@@ -41,7 +41,7 @@ It is larger if many pairs have the same score, which no threshold can part."""
 
 @dataclass(frozen=True)
 class CarriedScore:
-    """A threshold in two models, and what it lets pass in each."""
+    """A threshold in two models, and the pairs that pass it in each model."""
 
     by: By
     """What stays the same."""
@@ -62,7 +62,7 @@ class CarriedScore:
 
 @dataclass(frozen=True, eq=False)
 class Counterparts:
-    """The rows of a second model that are the same entities as those of the first."""
+    """The rows of a second model that are entities of the first model, too."""
 
     first: Indices
     """(n,) row in the second model of each row of the first side; -1 without one."""

@@ -152,7 +152,7 @@ def share_interval(shares: Floats, total: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class StoredCopy:
-    """One copy, and what it keeps."""
+    """One copy, and the lists that it keeps."""
 
     name: str
     """Name of the format, or of the file."""
@@ -424,7 +424,7 @@ class CopyComparison(Result):
         return records
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per copy; the columns are those of `records`."""
+        """Return one row per copy, with the columns of `records`."""
         import pandas as pd
 
         return pd.DataFrame(self.records())
@@ -442,7 +442,7 @@ class CopyComparison(Result):
 
     @property
     def by_size(self) -> list[StoredCopy]:
-        """The copies, smallest first; of equally small ones the one that keeps most."""
+        """The copies by increasing size; for equal sizes, by decreasing kept share."""
         return sorted(
             self.copies, key=lambda copy: (copy.bytes_per_vector, -round(copy.kept, 9))
         )

@@ -134,7 +134,7 @@ def _faiss_index(source: object) -> Any:
 
 
 def _has_codes(types: Iterable[str]) -> bool:
-    """Return True if one of the types of arrays is that of codes."""
+    """Return True if one of the types of arrays is a type of codes."""
     return any(kind in ("int8", "uint8") for kind in types)
 
 

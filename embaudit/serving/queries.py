@@ -154,7 +154,7 @@ class QueryReach(Result):
     lengths: tuple[float, float] | None
     """Median length of the rows in no list and of the other rows, by inner product."""
     examined: Indices
-    """Rows in no list of which it was decided whether any query lists them first."""
+    """Rows in no list that were tested for a query that lists them first."""
     never_first: Indices
     """Examined rows that no query at all lists first."""
     reference_title: str
@@ -622,7 +622,7 @@ class QueryReach(Result):
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line per different row; the columns are those of `records`."""
+        """Return one line per different row, with the columns of `records`."""
         import pandas as pd
 
         return pd.DataFrame(self.records(), columns=["row", "name", "lists"])

@@ -228,7 +228,7 @@ def fit_rotation(
 
 
 def is_linear(old: FactorModel, new: FactorModel) -> bool:
-    """Return True if any linear gauge keeps what the models predict.
+    """Return True if every linear gauge keeps the predictions of the models.
 
     Only rotations keep the predictions of models that predict cosines. One table alone
     is only rotated, too, because its cosines should stay.

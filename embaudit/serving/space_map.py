@@ -1,4 +1,4 @@
-"""A map from the vectors of one encoder to those of another one.
+"""A map from the vectors of one encoder to the vectors of another encoder.
 
 After a change of the encoder, all documents must be embedded again, unless a map brings
 the old vectors into the new space well enough. Documents that both encoders have
@@ -260,7 +260,7 @@ class SpaceMap(Result):
 
     @property
     def used(self) -> JudgedMap:
-        """The map to apply: the chosen one, or the one that the advice is about."""
+        """The map to apply: the chosen map, or else the recommended map."""
         if self.chosen is None:
             return self.best
         if self.chosen == "rotation":
@@ -812,7 +812,7 @@ class _Judgement:
         return self._shares(listed)
 
     def judge(self, fitted: FittedMap, draw: np.random.Generator) -> JudgedMap:
-        """Compare the lists that a map gives with those of the new encoder."""
+        """Compare the lists of mapped rows with the lists of the new encoder."""
         rows = self.rows
         mapped = Mapped(
             rows.old, lambda block: block @ fitted.forward, rows.new.shape[1]
@@ -860,7 +860,7 @@ class _Judgement:
     def _thresholds(
         self, mapped: Mapped, draw: np.random.Generator
     ) -> tuple[CarriedThreshold, ...]:
-        """Carry thresholds on old cosines to those of new queries and mapped rows."""
+        """Carry thresholds on old cosines to cosines of new queries and mapped rows."""
         if self.measure != "cosine":
             return ()
         places = sample_rows(len(self.rows), THRESHOLD_ROWS, draw)

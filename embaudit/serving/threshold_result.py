@@ -574,7 +574,7 @@ class Threshold(PlottableResult):
         }
 
     def settings(self) -> dict[str, Any]:
-        """Return what a service loads: the rule, and the model that it holds for.
+        """Return the fields that a service loads: the rule, and the model it holds for.
 
         A pair passes if its cosine is at least `threshold`. The JSON Schema of this
         record is printed by `embaudit schema threshold`.

@@ -119,7 +119,7 @@ class Format:
     read: Reader = field(repr=False)
     """Reads the headers."""
     options: tuple[str, ...] = ()
-    """Options of `load` that the reader takes, in addition to those of all formats."""
+    """Options of `load` that this reader takes next to the common options."""
     extra: str = ""
     """The extra of embaudit that installs the package it needs; empty for none."""
     package: str = field(default="", repr=False)

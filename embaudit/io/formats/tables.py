@@ -498,7 +498,7 @@ def _require_floats(table: TableFile, vectors: tuple[int, ...]) -> None:
 
 
 def _family(table: TableFile, places: list[int], request: Request) -> tuple[int, ...]:
-    """Return the columns that the caller names, or those of one family of names.
+    """Return the columns that the caller names, or the columns of one family of names.
 
     A family is a name with numbers from 0 or 1 on, such as e0 to e63. Other columns,
     such as a price or a year, are no dimensions.

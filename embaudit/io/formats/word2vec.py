@@ -484,9 +484,9 @@ def _of_binary(
 def _require_aligned(
     tokens: list[bytes], vectors: NDArray[np.float32], path: Path
 ) -> None:
-    """Refuse what is read of a binary file whose tokens hold spaces.
+    """Refuse a binary file that was read wrongly, because tokens contain spaces.
 
-    Then tokens hold bytes of numbers, and letters are read as numbers.
+    Then some tokens contain bytes of numbers, and letters are read as numbers.
     """
     garbled = next((token for token in tokens if CONTROL.search(token)), None)
     # Written so that a NaN is wild, too, and no second table is made.

@@ -53,7 +53,7 @@ FACTOR_OPTIONS = {"left": "left", "right": "weight"}
 
 @dataclass(frozen=True)
 class Chosen:
-    """A layout, and what the checks compare it with."""
+    """A layout, and the arrays and options that the checks compare it with."""
 
     layout: Layout
     """The fields that are read: without those of the left side if the caller wants the
@@ -111,7 +111,7 @@ class Chosen:
 
 
 def codes(chosen: Chosen) -> None:
-    """Refuse codes: their cosines are not those of the numbers that they stand for."""
+    """Refuse codes, because cosines of codes are not cosines of the coded numbers."""
     for side in ("left", "right"):
         if side in chosen.layout.fields:
             require_floats(chosen.layout.fields[side], chosen.all_tensors, chosen.where)

@@ -1,4 +1,4 @@
-"""Compare the scores of a live object with those of the model read from it."""
+"""Compare the scores of a live object with the scores of the model read from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N_RIGHT = 5
 
 
 def require_own_scores(model: FactorModel, own: OwnScores, name: str) -> None:
-    """Refuse a model whose scores are not those of the object it was read from.
+    """Refuse a model whose scores differ from the scores of its object.
 
     Libraries return scores, predictions or logarithms of probabilities. One of the
     three must agree with the object for all compared pairs.

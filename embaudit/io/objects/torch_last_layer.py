@@ -109,7 +109,7 @@ def _layers_in_order(
 
 
 def _layers_of_sequential(network: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """Return the names and layers of a `Sequential`, and those of others inside it."""
+    """Return the names and layers of a `Sequential` and of nested ones."""
     layers = []
     for name, layer in network.named_children():
         if comes_from(layer, ("torch",), ("Sequential",)):

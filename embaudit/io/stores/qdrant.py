@@ -220,7 +220,7 @@ def collection_table(
 
 
 def _id_field(fields: Sequence[str], request: Request, address: Address) -> str:
-    """Return the field of the payload with the ids; empty for those of the points."""
+    """Return the field of the payload with the ids; empty for the ids of the points."""
     wanted = request.vector_id
     if wanted is None:
         return ""

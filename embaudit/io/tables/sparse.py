@@ -18,7 +18,7 @@ PLACES = ({"indices", "indptr"}, {"row", "col"}, {"coords"}, {"offsets"})
 
 
 def is_sparse(names: Collection[str]) -> bool:
-    """Return True if the arrays of an `.npz` file are those of a sparse matrix.
+    """Return True if the arrays of an `.npz` file form a sparse matrix.
 
     Examples
     --------

@@ -28,7 +28,7 @@ WORSE = 1.1
 less all the time.
 """
 MOVED = "EMB002"
-"""Code of predictions that are not those of the baseline."""
+"""Code of predictions that differ from the baseline."""
 ALWAYS = "always stops"
 ALWAYS_STOPPING = (MOVED, "EMB201", "EMB401")
 """Codes that stop a release beside a baseline unless `--fail-on never` is given:
@@ -430,7 +430,7 @@ class Outcome:
         return self.predictions_hold and not self.stopped_by
 
     def __str__(self) -> str:
-        """Write the last line of the screen: what the gate decides, and why."""
+        """Write the last line of the screen: the decision and its reason."""
         # An audit that failed can vouch for no finding, so this comes first.
         if not self.predictions_hold:
             return (

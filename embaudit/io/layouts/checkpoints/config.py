@@ -62,7 +62,7 @@ class Config:
     architecture_source: str = ""
     """The key or the file that states the architecture; empty without one."""
     content: dict[str, Any] = field(default_factory=dict)
-    """Settings of the whole network, by key, with those of its parts as maps."""
+    """Settings of the whole network, by key. Settings of its parts are nested maps."""
     is_encoder: bool = False
     """True for a network that makes vectors of texts and predicts no next token."""
     origin: str = "config.json"

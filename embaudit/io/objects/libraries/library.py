@@ -92,7 +92,7 @@ class Library:
     build: Callable[[Any, dict[str, Any], Request], FactorModel]
     """Builds the model from an object and its fields, with link and objective."""
     options: tuple[str, ...] = ()
-    """Options of `load` that say what the objects do not."""
+    """Options of `load` for facts that the objects do not state."""
     predicts: Mapping[str, Callable[[Query], Any]] = field(default_factory=dict)
     """Functions that return the scores of the library itself, by the method of the
     object that they call. The first method that the object has counts.
