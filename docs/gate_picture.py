@@ -55,7 +55,7 @@ def gate_picture() -> str:
         _key(finding): (finding.severity, finding.value)
         for finding in audits["approved"].findings
     }
-    gate = Gate.of(Severity.ISSUE, baseline=Baseline(approved))
+    gate = Gate.from_options(Severity.ISSUE, baseline=Baseline(approved))
     outcomes = {night: gate.judge(audit) for night, audit in audits.items()}
     findings = {
         _key(finding): finding

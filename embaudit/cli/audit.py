@@ -174,7 +174,7 @@ class Gating:
             None if self.baseline is None or written else Baseline.load(self.baseline)
         )
         never = self.fail_on is FailOn.NEVER
-        return Gate.of(
+        return Gate.from_options(
             level,
             ignore=self.ignore_code or (),
             baseline=before,

@@ -20,7 +20,7 @@ def attention_document(audited: AttentionAudit) -> Document:
         f"Are the cosines fixed in head {audited.head} of layer {audited.layer}?",
         tuple(audited.sentences),
         sections=(
-            Section.of(
+            Section.from_tables(
                 "attention", "Cosines", "Cosines of the head", attention_table(audited)
             ),
         ),

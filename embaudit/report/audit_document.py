@@ -544,7 +544,7 @@ def audit_document(
     served = _served(audit)
     queries = _queries(audit)
     sections = (
-        Section.of(
+        Section.from_tables(
             "training",
             "Training",
             "What each kind of training leaves of the cosines",
@@ -1112,7 +1112,7 @@ def _served(audit: Audit) -> Section:
                 longest=LONGEST,
             )
         )
-    made = Section.of("served", "Served", title, *tables)
+    made = Section.from_tables("served", "Served", title, *tables)
     return replace(made, paragraphs=(served.explain(),))
 
 
@@ -1166,7 +1166,7 @@ def _queries(audit: Audit) -> Section:
                 longest=LONGEST,
             )
         )
-    made = Section.of("queries", "Queries", title, *tables)
+    made = Section.from_tables("queries", "Queries", title, *tables)
     return replace(made, paragraphs=(reach.explain(),))
 
 
@@ -1175,7 +1175,7 @@ def _conventions(audit: Audit) -> Section:
         () if audit.evidence.norm is None else (convention_table(audit.evidence.norm),)
     )
     tables = (*norm, *(() if audit.head is None else head_tables(audit.head)))
-    made = Section.of(
+    made = Section.from_tables(
         "conventions", "Conventions", "Conventions and shifts of this head", *tables
     )
     return (

@@ -29,7 +29,7 @@ def block_document(blocks: BlockCosines) -> Document:
         "How do the cosines of the parts make up the cosine of the whole?",
         tuple(blocks.explain().splitlines()),
         top=(figure,) if has_bars else (),
-        sections=(Section.of("gaps", "Gaps", title, gap_table(blocks)),),
+        sections=(Section.from_tables("gaps", "Gaps", title, gap_table(blocks)),),
         notes=blocks.notes,
         facts=(
             ("blocks", f"{counted(len(blocks), 'block')} by {blocks.partition}"),

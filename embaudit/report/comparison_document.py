@@ -83,11 +83,13 @@ def comparison_document(comparison: Comparison) -> Document:
         top=top,
         n_embedded=1 + n_moved_tables,
         sections=(
-            Section.of(
+            Section.from_tables(
                 "changed", "Changes", "What changed, in numbers", *summary_tables
             ),
-            Section.of("moved", "Moved most", "What moved most, and why", *moved),
-            Section.of(
+            Section.from_tables(
+                "moved", "Moved most", "What moved most, and why", *moved
+            ),
+            Section.from_tables(
                 "thresholds", "Thresholds", "Thresholds that carry over", *thresholds
             ),
             _neighbour_section(comparison),

@@ -29,8 +29,10 @@ def copies_document(found: CopyComparison) -> Document:
         "Which copy keeps the neighbour lists?",
         found.paragraphs,
         sections=(
-            Section.of("copies", "Copies", "What each copy keeps", copies_table(found)),
-            Section.of("moved", "Turned most", "Rows that turn most", moved),
+            Section.from_tables(
+                "copies", "Copies", "What each copy keeps", copies_table(found)
+            ),
+            Section.from_tables("moved", "Turned most", "Rows that turn most", moved),
         ),
         facts=_facts(found),
     )

@@ -153,8 +153,8 @@ class Section:
     """Paragraphs below everything else."""
 
     @classmethod
-    def of(cls, place: str, name: str, title: str, *tables: Table) -> Section:
-        """Set tables below each other, without those that have no rows."""
+    def from_tables(cls, place: str, name: str, title: str, *tables: Table) -> Section:
+        """Put tables below each other, and skip tables without rows."""
         return cls(
             place,
             name,

@@ -48,7 +48,7 @@ def document(result: Result) -> Document:
     return Document(
         title,
         tuple(result.explain().splitlines()),
-        sections=(Section.of("numbers", "Numbers", "In numbers", table),),
+        sections=(Section.from_tables("numbers", "Numbers", "In numbers", table),),
     )
 
 

@@ -43,7 +43,7 @@ def evaluation_document(evaluation: Evaluation) -> Document:
     >>> list(document.top[0].names)
     ['cosine', 'dot product', 'centred cosine', 'CSLS']
     """
-    scores = Section.of(
+    scores = Section.from_tables(
         "scores",
         "Scores",
         _capitalised(_scores_title(evaluation)),

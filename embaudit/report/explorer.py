@@ -244,20 +244,20 @@ class Pad:
     """Length of a typical row."""
 
     @classmethod
-    def of(cls, model: FactorModel, explored: FactorModel, side: SideName) -> Pad:
-        """Choose the direction of the mean row, and one at right angles to it.
+    def around_mean(
+        cls, model: FactorModel, explored: FactorModel, side: SideName
+    ) -> Pad:
+        """Choose the direction of the mean row, and a direction orthogonal to it.
 
-        The second direction is the one in which the rows explored spread most.
+        The second direction has the largest variance of the explored rows.
         """
-        unit, centre = (
-            model.side(side).median_length,
-            np.asarray(model.side(side).moments.mean, dtype=np.float64),
-        )
+        unit = model.side(side).median_length
+        centre = np.asarray(model.side(side).moments.mean, dtype=np.float64)
         rows = np.asarray(explored.factors(side), dtype=np.float64)
-        # A mean row of rounding alone has no direction worth a slider.
-        mean = (
-            length if (length := float(np.linalg.norm(centre))) > 1e-9 * unit else 0.0
-        )
+        mean = float(np.linalg.norm(centre))
+        if mean <= 1e-9 * unit:
+            # The mean row consists of rounding only, so it has no direction.
+            mean = 0.0
         spread = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2]
         # Without a mean row the first direction is that of the largest spread.
         along = centre / mean if mean else spread[0]
@@ -429,7 +429,7 @@ def explorer(audit: Audit) -> Explorer | None:
     # Each of two rows has one neighbour, which no change replaces.
     if n_explored < 3:
         return None
-    pad = Pad.of(model, explored, side) if side in model.free_shifts else None
+    pad = Pad.around_mean(model, explored, side) if side in model.free_shifts else None
     centred = None if pad is None else pad.centred
     families = families_of(evidence, explored, side, centred)
     if pad is None and families[0].kind == STORED:

@@ -32,7 +32,7 @@ def lora_document(audited: LoraAudit) -> Document:
         (audited.conclusion, *audited.details),
         sections=(
             Section("findings", "Findings", "Findings", findings=audited.findings),
-            Section.of("modules", "Modules", "Modules", module_table(audited)),
+            Section.from_tables("modules", "Modules", "Modules", module_table(audited)),
         ),
         facts=(("modules", f"{len(audited.modules):,}"),),
     )
@@ -93,7 +93,9 @@ def lora_comparison_document(comparison: LoraComparison) -> Document:
         "Are these two adapters alike?",
         (comparison.conclusion, *comparison.details),
         sections=(
-            Section.of("modules", "Modules", "Modules", update_table(comparison)),
+            Section.from_tables(
+                "modules", "Modules", "Modules", update_table(comparison)
+            ),
         ),
         facts=(("common modules", f"{len(comparison.modules):,}"),),
     )

@@ -45,7 +45,7 @@ def simpson_document(report: SimpsonReport) -> Document:
         f"all {report.row_noun}s?",
         (report.explain(),),
         top=(lines,) if has_lines else (),
-        sections=(Section.of("groups", "Groups", title, group_table(report)),),
+        sections=(Section.from_tables("groups", "Groups", title, group_table(report)),),
         notes=report.notes,
         facts=(
             (f"{report.row_noun}s", f"{report.n_rows:,}"),

@@ -33,7 +33,7 @@ def space_map_document(space_map: SpaceMap) -> Document:
     return Document(
         "Can a map bring the old vectors into the new space?",
         (space_map.conclusion, *space_map.details),
-        sections=(Section.of("maps", "Maps", "Maps", map_table(space_map)),),
+        sections=(Section.from_tables("maps", "Maps", "Maps", map_table(space_map)),),
         facts=(
             (f"{space_map.title}s of both encoders", f"{space_map.n_paired:,}"),
             ("columns", f"{space_map.columns[0]:,} and {space_map.columns[1]:,}"),

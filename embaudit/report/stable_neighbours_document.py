@@ -43,20 +43,22 @@ def stable_neighbours_document(stable: StableNeighbours) -> Document:
         f"Which neighbours of the first run do all {stable.n_runs} runs list?",
         stable.paragraphs,
         sections=(
-            Section.of(
+            Section.from_tables(
                 "runs",
                 "Runs",
                 "Neighbours by number of runs",
                 frequency_table(stable),
                 run_table(stable),
             ),
-            Section.of(
+            Section.from_tables(
                 "popularity",
                 "Popularity",
                 "Neighbours by popularity",
                 popularity_table(stable),
             ),
-            Section.of("neighbours", "Neighbours", "Neighbours", entry_table(stable)),
+            Section.from_tables(
+                "neighbours", "Neighbours", "Neighbours", entry_table(stable)
+            ),
         ),
         facts=_facts(stable),
     )

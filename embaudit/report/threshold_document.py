@@ -44,7 +44,7 @@ def threshold_document(found: Threshold) -> Document:
         (found.conclusion, *found.details),
         top=(ThresholdDisplay.from_threshold(found),),
         sections=tuple(
-            Section.of(place, name, name, table)
+            Section.from_tables(place, name, name, table)
             for place, name, table in zip(
                 ("errors", "unrelated")[-len(tables) :],
                 ("Labelled pairs", "Unrelated pairs")[-len(tables) :],

@@ -200,7 +200,7 @@ def stopped(record):
     """Return the records of a model whose predictions moved and of its baseline."""
     shuffled = MODEL.replace(left=USERS[::-1])
     before = json.loads(json.dumps(ea.audit(shuffled, **SHORT).to_dict()))
-    gate = Gate.of(None, baseline=Baseline({}, before["score_sample"]))
+    gate = Gate.from_options(None, baseline=Baseline({}, before["score_sample"]))
     after = gate.beside(ea.audit(MODEL, source="m.npz", show=["film 5"], **SHORT))
     after = json.loads(json.dumps(after.to_dict()))
     assert after["answer"]["word"] == "CHECK FIRST"

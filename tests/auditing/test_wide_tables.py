@@ -116,7 +116,7 @@ def test_every_text_names_the_sample(small_audit: Audit) -> None:
     texts = {
         "explain": small_audit.explain(),
         "--full": console.file.getvalue(),
-        "--markdown": markdown(small_audit, Gate.of(None).judge(small_audit)),
+        "--markdown": markdown(small_audit, Gate.from_options(None).judge(small_audit)),
     }
     for name, text in texts.items():
         assert sentence in text, name

@@ -191,7 +191,7 @@ class Gate:
 
     Examples
     --------
-    >>> gate = Gate.of(Severity.ISSUE, ignore=["EMB104"])
+    >>> gate = Gate.from_options(Severity.ISSUE, ignore=["EMB104"])
     >>> sorted(gate.ignore), gate.is_asked
     (['EMB104'], True)
     """
@@ -215,7 +215,7 @@ class Gate:
     """
 
     @classmethod
-    def of(
+    def from_options(
         cls,
         fail_on: Severity | None,
         *,
@@ -225,7 +225,7 @@ class Gate:
         allow_missing_scores: bool = False,
         never: bool = False,
     ) -> Gate:
-        """Make a gate, and check the codes to ignore.
+        """Create a gate, and check the codes to ignore.
 
         Raises
         ------

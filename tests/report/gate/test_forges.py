@@ -59,7 +59,7 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
 @pytest.fixture
 def gate():
     known = {("EMB404", "right"): (Severity.TIP, 0.2)}
-    return Gate.of(Severity.TIP, ignore=["EMB401"], baseline=Baseline(known))
+    return Gate.from_options(Severity.TIP, ignore=["EMB401"], baseline=Baseline(known))
 
 
 def test_junit_has_one_test_case_per_code(gate):
@@ -108,9 +108,9 @@ def test_markdown_is_a_table_of_findings_with_the_gate_below(gate):
     not_counted = "not counted: EMB401 items (tip, ignored), EMB404 items (tip, known)"
     assert f"\n**{stop}; {not_counted}**\n" in text
     assert text.endswith(", seed 3\n")
-    assert "gate" not in markdown(audit, Gate.of(None).judge(audit))
+    assert "gate" not in markdown(audit, Gate.from_options(None).judge(audit))
     nothing = SimpleNamespace(**{**vars(audit), "findings": ()})
-    bare = markdown(nothing, Gate.of(None).judge(nothing))
+    bare = markdown(nothing, Gate.from_options(None).judge(nothing))
     assert "|---|" not in bare
     assert "<details>" not in bare
 

@@ -58,7 +58,7 @@ def outcome(gate, *findings, hold=True):
 def test_the_gate_stops_at_findings_of_at_least_the_severity_given(
     fail_on, severity, passes
 ):
-    found = outcome(Gate.of(fail_on), finding(severity=severity))
+    found = outcome(Gate.from_options(fail_on), finding(severity=severity))
     assert found.passes == passes
     title = severity.title
     stops = (
@@ -69,7 +69,7 @@ def test_the_gate_stops_at_findings_of_at_least_the_severity_given(
 
 def test_the_gate_names_the_side_of_each_finding():
     found = outcome(
-        Gate.of(TIP),
+        Gate.from_options(TIP),
         finding(role="left"),
         finding(role="right"),
         finding(role="cross"),
@@ -83,7 +83,7 @@ def test_the_gate_names_the_side_of_each_finding():
 
 
 def test_an_audit_whose_predictions_changed_never_passes():
-    found = outcome(Gate.of(None), hold=False)
+    found = outcome(Gate.from_options(None), hold=False)
     assert not found.passes
     assert str(found) == (
         "gate: stops, since the audit itself failed: predictions did not stay the same"
@@ -91,13 +91,15 @@ def test_an_audit_whose_predictions_changed_never_passes():
 
 
 def test_ignored_codes_do_not_stop_the_gate_and_are_listed():
-    found = outcome(Gate.of(TIP, ignore=["EMB401"]), finding(), finding("EMB201"))
+    found = outcome(
+        Gate.from_options(TIP, ignore=["EMB401"]), finding(), finding("EMB201")
+    )
     assert [one.status for one in found.judged] == ["ignored", "new"]
     assert str(found) == (
         "gate: stops at EMB201 items (tip: --fail-on tip)"
         "; not counted: EMB401 items (tip, ignored)"
     )
-    assert outcome(Gate.of(TIP, ignore=["EMB401"]), finding()).passes
+    assert outcome(Gate.from_options(TIP, ignore=["EMB401"]), finding()).passes
 
 
 @pytest.mark.parametrize(
@@ -119,11 +121,12 @@ def test_findings_are_new_worse_or_known_compared_with_a_baseline(
 ):
     file = tmp_path / "a.json"
     file.write_text(json.dumps({"findings": [finding().to_dict()]}))
-    found = outcome(Gate.of(TIP, baseline=Baseline.load(file)), now)
+    found = outcome(Gate.from_options(TIP, baseline=Baseline.load(file)), now)
     # Some codes stop the gate even below --fail-on; the last line says why.
     below = str(
         outcome(
-            Gate.of(ISSUE, baseline=Baseline.load(file)), replace(now, severity=TIP)
+            Gate.from_options(ISSUE, baseline=Baseline.load(file)),
+            replace(now, severity=TIP),
         )
     )
     assert (
@@ -164,5 +167,5 @@ def test_a_baseline_with_a_number_that_is_not_finite_is_refused(tmp_path, number
 )
 def test_unknown_codes_are_refused(setting, message):
     with pytest.raises(InputError) as refused:
-        Gate.of(TIP, **setting)
+        Gate.from_options(TIP, **setting)
     assert message in str(refused.value)
