@@ -672,10 +672,18 @@ def _with_left(contents: Contents, request: Request) -> tuple[Contents, Request]
     Raises
     ------
     InputError
-        If they are not vectors of one side, or the contents already have a left side.
+        If they are not vectors of one side, the contents already have a left side, or
+        `transpose` names a left side that does not exist.
     """
     left = request.left_file
     if left is None:
+        if request.transpose == "left" and "left" not in contents.fields:
+            raise InputError(
+                "{} must be omitted, because the model has no left side; choose {} to "
+                "transpose its only table.",
+                Option("transpose", "left"),
+                Option("transpose", "right"),
+            )
         return contents, request
     options: dict[str, Any] = {}
     if request.transposes("left"):

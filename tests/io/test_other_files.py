@@ -317,3 +317,15 @@ def test_save_refuses(
     assert part in refusal(ea.save, model, tmp_path / name, **options)
     assert (tmp_path / "there.npz").read_text() == "x"
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("source", ["rows", "file"])
+def test_a_left_side_that_does_not_exist_is_not_transposed(
+    tmp_path: Path, source: str
+) -> None:
+    vectors = ROWS
+    if source == "file":
+        vectors = tmp_path / "vectors.npy"
+        np.save(vectors, ROWS)
+    message = refusal(load, vectors, transpose="left")
+    assert "must be omitted, because the model has no left side" in message
