@@ -135,9 +135,9 @@ class _Leaf:
     def agrees(self) -> bool:
         """True if the two values agree, up to rounding and up to folders."""
         if is_number(self.recorded) and is_number(self.recomputed):
-            return self._is_rounding or _are_close(
-                self.recorded, self.recomputed, key=self.place.rpartition(".")[2]
-            )
+            key = self.place.rpartition(".")[2]
+            is_close = _are_close(self.recorded, self.recomputed, key=key)
+            return is_close or self._is_rounding
         if isinstance(self.recorded, str) and isinstance(self.recomputed, str):
             if FILE.search(self.place):
                 return Path(self.recorded).name == Path(self.recomputed).name

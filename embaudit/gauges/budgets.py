@@ -29,8 +29,8 @@ def require_budget(
         return
     if not (is_number(budget) and budget >= least):
         remedy = "None sets no bound"
-        if least == 1:
-            # No condition number is below 1, so the message says what it measures.
+        is_condition_number = least == 1
+        if is_condition_number:
             remedy = "it is the largest stretch over the smallest, such as 2"
         raise must_be(name, f"a finite number >= {least:g}", repr(budget), remedy)
     if budget > most:

@@ -92,9 +92,9 @@ def pairs_at(
     # below this b it can round up to 2r − 1, too, which makes r too large by one.
     is_too_large = r * (r - 1) // 2 > n_behind
     r = r - is_too_large
-    n_of_last_rows = r * (r - 1) // 2
+    n_pairs_of_last_rows = r * (r - 1) // 2
     first = n_rows - 1 - r
-    second = n_rows - 1 - (n_behind - n_of_last_rows)
+    second = n_rows - 1 - (n_behind - n_pairs_of_last_rows)
     return np.asarray(np.column_stack([first, second]), np.intp)
 
 

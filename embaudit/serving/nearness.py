@@ -226,11 +226,12 @@ class Nearness:
         """
         if self.near_share_by_reference is None or self.reference_near_share is None:
             return True
-        return (
-            not reaches(self.reference_near_share, MIN_NEAR_REFERENCES)
-            or exceeds(self.near_share, MAX_NEAR_QUERIES)
-            or exceeds(self.near_share_by_reference, MAX_NEAR_QUERIES)
+        references_are_near = reaches(self.reference_near_share, MIN_NEAR_REFERENCES)
+        few_are_near = not exceeds(self.near_share, MAX_NEAR_QUERIES)
+        few_are_near_by_reference = not exceeds(
+            self.near_share_by_reference, MAX_NEAR_QUERIES
         )
+        return not (references_are_near and few_are_near and few_are_near_by_reference)
 
     @cached_property
     def near_share(self) -> float:

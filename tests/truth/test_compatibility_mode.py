@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from imitations import Tensor, imitation
+from truth.audits import FEW_SAMPLES
 from truth.table import CONVENTION, TABLE
-from truth.test_table import GAUGES
 
 from embaudit import audit
 from embaudit.io import load
@@ -71,7 +71,7 @@ def test_the_mode_changes_no_probability(name):
 def test_the_mode_keeps_the_answer_or_the_answer_names_the_step_that_decides(name):
     model = TABLE[name].model
     options = dict(TABLE[name].options)
-    before = audit(model, n_starts=0, **GAUGES, **options).answer
+    before = audit(model, n_starts=0, **FEW_SAMPLES, **options).answer
     # The gains are multiplied into the columns, so the network has no norm any more.
     norm = options.pop("final_norm", None)
     columns, bias = unembedding(model, norm)
@@ -87,7 +87,7 @@ def test_the_mode_keeps_the_answer_or_the_answer_names_the_step_that_decides(nam
     if model.left is not None:
         reading["inputs"] = model.left
     head = load(network, **reading)
-    after = audit(head, n_starts=0, **GAUGES, **options).answer
+    after = audit(head, n_starts=0, **FEW_SAMPLES, **options).answer
     if after.word != before.word:
         assert (before.word, after.word) == ("NO", CONVENTION), (before, after)
         assert any(step in before.because for step in STEPS), (before, after)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from truth.audits import FEW_SAMPLES
 from truth.stored import (
     STORAGE,
     add_zero_columns,
@@ -29,7 +30,6 @@ from truth.stored import (
     save_as_implicit_does,
 )
 from truth.table import CONVENTION, TABLE
-from truth.test_table import GAUGES
 
 from embaudit import audit, load
 from embaudit.auditing.equivalence_class import equivalence_class_of
@@ -49,7 +49,7 @@ WITHIN_FLOAT32 = [name for name in TABLE if name not in BEYOND_FLOAT32]
 
 def answer_of(model: FactorModel, name: str) -> str:
     """Return the answer for a model, audited with the options of a row of the table."""
-    return audit(model, n_starts=0, **GAUGES, **TABLE[name].options).answer.word
+    return audit(model, n_starts=0, **FEW_SAMPLES, **TABLE[name].options).answer.word
 
 
 @cache
