@@ -210,9 +210,9 @@ def _fingerprint_difference(
         quoted_value(recorded),
         quoted_value(recomputed),
         meaning=(
-            "This audit is of another model, or of this one read otherwise: it names "
-            f"{file_name}. Verify it with that model, read as it was for the audit, or "
-            "audit this one anew."
+            "This audit describes another model, or this model read with other "
+            f"options: it names {file_name}. Verify it with that model and the options "
+            "of the audit, or audit this model anew."
         ),
     )
 

@@ -40,7 +40,7 @@ def formats(
     frame = pd.DataFrame(
         {
             "format": kind.name,
-            "files": " ".join(kind.suffixes),
+            "files": " ".join(kind.suffixes) or "an address",
             "reads": "yes",
             "writes": "yes" if kind.is_written else None,
             "from": kind.origin,

@@ -277,7 +277,7 @@ def test_an_audit_of_another_model_is_called_so_before_fingerprints_are_shown(
     recomputed = record["input"]["fingerprint"]
     explanation = checked(forged).explain()
     assert explanation.startswith(
-        "This audit is of another model, or of this one read otherwise: "
+        "This audit describes another model, or this model read with other options: "
         'it names "m.npz". Verify it'
     )
     assert explanation.endswith(
