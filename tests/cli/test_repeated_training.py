@@ -100,4 +100,4 @@ def test_a_training_that_the_model_was_read_with_is_repeated(embaudit):
     assert again.code == 0
     other = embaudit("verify", "audit.json", "v.npy", "--compared", "dot")
     assert other.code == 1
-    assert "of this one read otherwise" in other.out
+    assert "this model read with other options" in other.out
