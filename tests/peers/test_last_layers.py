@@ -66,7 +66,7 @@ def test_the_last_linear_layer_before_a_softmax_is_a_head(last: Any) -> None:
 
 def test_scores_of_a_sequential_are_a_head_only_if_asked() -> None:
     network = sequential()
-    with pytest.raises(InputError, match="linear layer 2 as they are; say kind='head'"):
+    with pytest.raises(InputError, match="linear layer 2; say kind='head'"):
         load(network)
     np.testing.assert_array_equal(
         load(network, kind="head").right, network[2].weight.detach()

@@ -191,7 +191,7 @@ def test_a_model_with_an_activation_needs_its_link(
     two_tables: Any, source: Any, tmp_path: Path
 ) -> None:
     net = source(two_tables(last="sigmoid"), tmp_path)
-    with pytest.raises(InputError, match="must be a Dot; got Activation sigmoid"):
+    with pytest.raises(InputError, match="must be a Dot layer; got Activation sigmoid"):
         load(net)
     model = load(net, link="sigmoid")
     assert (model.link.name, model.n_left, model.n_right) == ("sigmoid", 6, 8)

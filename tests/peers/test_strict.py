@@ -225,7 +225,7 @@ def test_layers_that_are_no_heads() -> None:
     )
     with pytest.raises(
         InputError,
-        match="weights of Linear must be floating-point numbers; got quantised ones",
+        match="weights of Linear must be floating-point numbers; got quantised weights",
     ):
         load(quantised.classifier)
 

@@ -140,7 +140,7 @@ def table(address: Address, request: Request) -> VectorTable:
             if _describe(connection, place, request, address) != description:
                 raise must_be(
                     File(address),
-                    "left alone while it is read",
+                    "unchanged while it is read",
                     "changes to the table",
                     "run the command again",
                 )
