@@ -142,7 +142,29 @@ class HeadTable:
 class AttentionAudit(Result):
     """Whether the outputs of one attention head fix the cosines of its rows.
 
-    `audit_attention` returns it; see there for an example.
+    `audit_attention` returns it.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> from safetensors.numpy import save_file
+    >>> import embaudit as ea
+    >>> draw = np.random.default_rng(0)
+    >>> names = [f"model.layers.0.self_attn.{n}_proj.weight" for n in "qkvo"]
+    >>> weights = {name: draw.standard_normal((8, 8)) for name in names}
+    >>> config = {"model_type": "llama", "hidden_size": 8, "num_attention_heads": 2}
+    >>> with TemporaryDirectory() as folder:
+    ...     save_file(weights, Path(folder, "model.safetensors"))
+    ...     _ = Path(folder, "config.json").write_text(json.dumps(config))
+    ...     inputs = draw.standard_normal((30, 8))
+    ...     found = ea.audit_attention(folder, layer=0, head=1, inputs=inputs)
+    >>> found.answer.value, found.predictions_hold
+    ('NO', True)
+    >>> found.table("keys").name
+    'keys'
     """
 
     layer: int
